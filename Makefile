@@ -1,0 +1,55 @@
+# Every command a person runs. `make up` and `make test` need root, python3, make and the package
+# registries; they install the rest.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+UV_VERSION := 0.13.7
+UV := $(or $(shell command -v uv),.tools/bin/uv)
+RUN := $(UV) run --quiet --locked
+WINDLASS := $(RUN) windlass
+
+.PHONY: help up down status check format generate packages test bench
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+up: packages ## Kubernetes and Slurm on this machine, and a first job
+	$(WINDLASS) up
+
+down: $(UV) ## take away what `make up` made
+	$(WINDLASS) local down
+
+status: $(UV) ## what runs
+	$(WINDLASS) local status
+
+check: $(UV) ## format, lint, types, layers, unit tests, generated files: under a minute, no cluster
+	$(RUN) ruff format --check --quiet .
+	$(RUN) ruff check --quiet .
+	$(RUN) mypy
+	$(RUN) lint-imports --no-cache | tail -n 2
+	$(RUN) python -m tools.reference --check
+	$(RUN) pytest tests/unit --quiet
+
+test: check packages ## every test there is, on real servers and a real cluster
+	$(RUN) pytest tests/contract tests/e2e
+
+bench: packages ## how fast the local cluster comes and goes
+	$(RUN) python -m bench.local
+
+format: $(UV) ## put the code in its usual form
+	$(RUN) ruff check --quiet --fix .
+	$(RUN) ruff format --quiet .
+
+generate: $(UV) ## write the generated files anew
+	$(RUN) python -m tools.reference
+
+packages: $(UV)
+	$(WINDLASS) local packages
+
+# A Debian without python3-venv is met halfway; uv brings everything else.
+.tools/bin/uv:
+	python3 -m venv .tools || (apt-get update -qq && apt-get install -qq python3-venv && python3 -m venv --clear .tools)
+	.tools/bin/pip install --quiet uv==$(UV_VERSION)
+
+ifeq ($(UV),.tools/bin/uv)
+else
+$(UV):
+endif

@@ -1,0 +1,1 @@
+"""What a user may write: the custom resources. Floor 2."""

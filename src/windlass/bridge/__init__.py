@@ -1,0 +1,1 @@
+"""Lets Slurm place pods. Floor 3."""

@@ -1,0 +1,1 @@
+"""Read-only pages over both systems. Floor 4."""

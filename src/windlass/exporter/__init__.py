@@ -1,0 +1,1 @@
+"""Turns what Slurm says into metrics. Floor 3."""

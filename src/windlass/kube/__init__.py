@@ -1,0 +1,1 @@
+"""What Kubernetes is; knows nothing of Slurm. Floor 1."""

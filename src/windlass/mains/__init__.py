@@ -1,0 +1,1 @@
+"""Composition roots: the only readers of argv and environment. Floor 5."""

@@ -1,0 +1,1 @@
+"""Keeps the daemons of Slurm running on Kubernetes. Floor 3."""

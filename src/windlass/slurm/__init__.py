@@ -1,0 +1,1 @@
+"""What Slurm is; knows nothing of Kubernetes. Floor 1."""
