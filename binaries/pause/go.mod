@@ -1,0 +1,3 @@
+module windlass.local/pause
+
+go 1.26.0
