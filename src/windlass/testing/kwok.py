@@ -1,0 +1,89 @@
+"""Fake nodes by kwok beside the real ones: they cost no machine and run any number of pods."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from windlass.local import binaries, daemons
+from windlass.local.daemons import Daemon
+from windlass.local.kubectl import Kubectl
+from windlass.local.waiting import wait_for
+from windlass.testing.kube import DIES_WITH_US
+
+ANNOTATION = "kwok.x-k8s.io/node"
+SELECTOR = f"{ANNOTATION}=fake"
+LEASE_SECONDS = 160
+"""kwok renews after a quarter of it: as seldom as the node controller (50 s) lets it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kwok:
+    """One kwok, and the fake nodes that it keeps alive."""
+
+    daemon: Daemon
+    kubectl: Kubectl
+
+    def add_nodes(self, count: int, prefix: str = "fake") -> list[str]:
+        """Make nodes and wait until they are Ready; real pods stay off them by their taint."""
+        nodes = [fake_node(f"{prefix}-{number:05}") for number in range(count)]
+        names = [str(node["metadata"]["name"]) for node in nodes]
+        for some in _slices(nodes, 500):
+            self.kubectl("create", "-f", "-", text=json.dumps(_as_list(some)))
+        wait_for(lambda: len(self._ready(prefix)) == count, f"{count} fake nodes", within=300)
+        return names
+
+    def remove_nodes(self) -> None:
+        self.kubectl("delete", "nodes", "-l", SELECTOR, "--wait=false")
+
+    def stop(self) -> None:
+        daemons.stop(self.daemon.mark)
+
+    def _ready(self, prefix: str) -> list[str]:
+        path = '{range .items[*]}{.metadata.name}{" "}'
+        path += '{.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}'
+        rows = self.kubectl("get", "nodes", "-l", SELECTOR, "-o", f"jsonpath={path}").splitlines()
+        return [row for row in rows if row.startswith(f"{prefix}-") and row.endswith(" True")]
+
+
+def start(folder: Path, programs: dict[str, Path], kubectl: Kubectl) -> Kwok:
+    kwok = programs["kwok"]
+    stages = [f"--config={stage}" for stage in binaries.kwok_stages(kwok)]
+    daemon = Daemon(
+        name="kwok",
+        argv=(
+            *DIES_WITH_US,
+            *(str(kwok), f"--kubeconfig={kubectl.kubeconfig}"),
+            f"--manage-nodes-with-annotation-selector={SELECTOR}",
+            f"--node-lease-duration-seconds={LEASE_SECONDS}",
+            *stages,
+        ),
+        mark=folder / "kwok.json",
+        log=folder / "kwok.log",
+        cgroup_entry=Path("/dev/null"),
+    )
+    daemon.start().close()
+    return Kwok(daemon, kubectl)
+
+
+def fake_node(name: str) -> dict[str, dict[str, object]]:
+    room = {"cpu": "64", "memory": "512Gi", "pods": "250"}
+    labels = {ANNOTATION: "fake", "kubernetes.io/hostname": name, "type": "kwok"}
+    node: dict[str, object] = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "annotations": {ANNOTATION: "fake"}, "labels": labels},
+        "spec": {"taints": [{"key": ANNOTATION, "value": "fake", "effect": "NoSchedule"}]},
+        "status": {"allocatable": room, "capacity": room},
+    }
+    return node  # type: ignore[return-value]
+
+
+def _as_list(items: list[dict[str, dict[str, object]]]) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def _slices(
+    items: list[dict[str, dict[str, object]]], size: int
+) -> Iterator[list[dict[str, dict[str, object]]]]:
+    return (items[at : at + size] for at in range(0, len(items), size))
