@@ -1,0 +1,60 @@
+"""Real servers, each started once for a whole run of the tests."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from windlass.local import images
+from windlass.local.layout import Folders
+from windlass.local.progress import Display
+from windlass.mains import windlass
+from windlass.testing import kube as real_kube
+from windlass.testing.kube import RealKube
+from windlass.testing.slurm import RealSlurm
+
+
+@pytest.fixture(scope="session")
+def as_root() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("real servers run in namespaces and on mounts of their own: needs root")
+
+
+# --- Slurm ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def slurm(
+    as_root: None,
+    folders: Folders,
+    display: Display,
+    explaining_logs: list[Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[RealSlurm]:
+    """A slurmctld and a slurmrestd; every test shares them, so each uses nodes of its own."""
+    root = images.root_of("slurm", folders.cache, display, programs={})
+    server = RealSlurm(root, tmp_path_factory.mktemp("slurm"))
+    explaining_logs.append(server.logs)
+    server.start()
+    yield server
+    server.stop()
+
+
+# --- Kubernetes ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def kube(
+    as_root: None,
+    folders: Folders,
+    display: Display,
+    explaining_logs: list[Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[RealKube]:
+    """An etcd and a kube-apiserver; every test shares them, so each uses a namespace of its own."""
+    folder = tmp_path_factory.mktemp("kube")
+    explaining_logs.append(folder / "logs")
+    server = real_kube.start(folder, folders.cache, display, windlass.now())
+    yield server
+    server.stop()

@@ -1,0 +1,111 @@
+"""The verbs that look into a cluster, and what they say when asked for the wrong thing."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from windlass.testing.local import WINDLASS, LocalCluster
+
+
+def test_status_names_everything_that_runs(cluster: LocalCluster) -> None:
+    shown = cluster.run("status").stderr
+    for word in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"):
+        assert f"{word:<26}running" in shown
+    for node in cluster.nodes:
+        assert f"{node:<26}Ready" in shown
+
+
+def test_the_printed_kubeconfig_works(cluster: LocalCluster, tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    file.write_text(cluster.local("kubeconfig"))
+    nodes = subprocess.check_output(
+        [str(cluster.program), f"--kubeconfig={file}", "get", "nodes", "-o", "name"], text=True
+    )
+    assert nodes.split() == [f"node/{node}" for node in cluster.nodes]
+    assert cluster.local("kubeconfig", "--path").strip() == str(cluster.folder.kubeconfig)
+
+
+def test_the_kubeconfig_is_closed_to_others(cluster: LocalCluster) -> None:
+    for file in cluster.folder.pki.iterdir():
+        assert file.stat().st_mode & 0o077 == 0, file
+
+
+@pytest.mark.parametrize("component", ["kube-apiserver", "{node}/kubelet", "{node}/containerd"])
+def test_logs_are_found_by_the_components_name(cluster: LocalCluster, component: str) -> None:
+    name = component.format(node=cluster.nodes[0])
+    assert name in cluster.local("logs").split()
+    cluster.local("logs", name)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["logs", "kubelet"], "kubelet runs on several nodes; name one of:"),
+        (["logs", "nonsense"], "no log of nonsense; there are:"),
+        (["shell", "nonsense"], "has no node nonsense; its nodes:"),
+        (["up", "--nodes", "1"], "windlass local node remove"),
+        (["up", "--nodes", "0"], "windlass local node remove"),
+        (["up", "--nodes", "500"], "from 1 to 120 nodes are possible"),
+    ],
+)
+def test_a_wrong_word_gets_one_clear_line(
+    cluster: LocalCluster, words: list[str], says: str
+) -> None:
+    done = cluster.run(*words)
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_cluster_that_is_not_there_is_said_so() -> None:
+    done = subprocess.run(
+        [WINDLASS, "local", "status", "--name", "nowhere"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("windlass: there is no local cluster nowhere;")
+
+
+def test_whoever_is_not_root_is_told_so() -> None:
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [*nobody, WINDLASS, "local", "up"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 1
+    assert (
+        done.stderr
+        == "windlass: a local cluster needs root (namespaces, mounts, cgroups); use sudo\n"
+    )
+
+
+def test_an_image_is_on_every_node_after_load(cluster: LocalCluster) -> None:
+    cluster.local("image", "load", "slurm")
+    for node in cluster.nodes:
+        listed = cluster.local("shell", node, "--", "ctr", "-n", "k8s.io", "images", "ls", "-q")
+        assert "localhost/windlass/slurm:26.05" in listed.split()
+
+
+def test_slurm_installs_on_a_cluster_that_windlass_did_not_make(cluster: LocalCluster) -> None:
+    cluster.local("image", "load", "slurm")
+    done = subprocess.run(
+        [
+            *(WINDLASS, "up", "--kubeconfig", str(cluster.folder.kubeconfig)),
+            *("--image", "localhost/windlass/slurm:26.05"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "task 1 on slurmd-" in done.stderr
+    cluster.kubectl("delete", "namespace", "slurm")
+    assert json.loads(cluster.folder.record_file.read_bytes())["name"] == cluster.name
