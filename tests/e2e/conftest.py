@@ -49,7 +49,7 @@ def kubectl(cluster: LocalCluster) -> Kubectl:
     return cluster.kubectl
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def fake_nodes(
     cluster: LocalCluster,
     programs: dict[str, Path],
@@ -63,3 +63,4 @@ def fake_nodes(
     yield running
     running.remove_nodes()
     running.stop()
+    explaining_logs.remove(folder)

@@ -89,6 +89,19 @@ def test_an_up_that_is_killed_half_way_is_finished_by_the_next(second: LocalClus
     assert second.run("status").returncode == 0
 
 
+def test_up_says_so_when_another_network_has_taken_its_addresses(second: LocalCluster) -> None:
+    killed_at(second, "cluster.json")
+    taken = str(second.folder.require().addresses.pods_of(9))
+    route = ["ip", "route", "add", taken, "dev", "lo"]
+    subprocess.run(route, check=True)
+    try:
+        done = second.run("up")
+    finally:
+        subprocess.run(["ip", "route", "delete", taken, "dev", "lo"], check=True)
+    assert done.returncode == 1
+    assert f"routes elsewhere ({taken})" in done.stderr
+
+
 def test_down_clears_a_cluster_whose_record_is_lost(second: LocalCluster) -> None:
     second.local("up", "--nodes", "1")
     second.folder.record_file.write_text("{")

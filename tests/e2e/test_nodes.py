@@ -6,6 +6,7 @@ import signal
 
 from tests.e2e.pods import pod
 from windlass.local.kubectl import Kubectl
+from windlass.local.network import Network, delete_link
 from windlass.local.waiting import wait_for
 from windlass.testing.local import LocalCluster
 
@@ -59,6 +60,14 @@ def test_up_starts_a_dead_part_of_the_control_plane_again(cluster: LocalCluster)
     cluster.local("up")
     assert json.loads(scheduler.read_bytes())["pid"] != pid
     assert cluster.run("status").returncode == 0
+
+
+def test_up_mends_a_node_whose_cable_was_pulled(cluster: LocalCluster) -> None:
+    record = cluster.folder.require()
+    delete_link(Network(cluster.folder.link_prefix, record.addresses).link(record.nodes[1]))
+    cluster.local("up")
+    inside = cluster.local("shell", cluster.nodes[1], "--", "ip", "-br", "address", "show", "eth0")
+    assert str(record.addresses.node(2)) in inside
 
 
 def test_a_node_loses_power_and_comes_back(cluster: LocalCluster, namespace: str) -> None:

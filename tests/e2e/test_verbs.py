@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from windlass.local.layout import Folders
 from windlass.testing.local import WINDLASS, LocalCluster
 
 
 def test_status_names_everything_that_runs(cluster: LocalCluster) -> None:
-    shown = cluster.run("status").stderr
+    shown = cluster.run("status").stdout
     for word in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"):
         assert f"{word:<26}running" in shown
     for node in cluster.nodes:
@@ -92,6 +93,17 @@ def test_an_image_is_on_every_node_after_load(cluster: LocalCluster) -> None:
     for node in cluster.nodes:
         listed = cluster.local("shell", node, "--", "ctr", "-n", "k8s.io", "images", "ls", "-q")
         assert "localhost/windlass/slurm:26.05" in listed.split()
+
+
+def test_an_archive_of_the_users_own_is_loaded_by_its_path(
+    cluster: LocalCluster, folders: Folders
+) -> None:
+    (archive,) = folders.cache.glob("images/pause-*.tar")
+    cluster.local("image", "load", str(archive))
+    assert str(archive) in cluster.folder.require().images
+    missing = cluster.run("image", "load", "./nowhere.tar")
+    assert missing.returncode == 1
+    assert missing.stderr == "windlass: there is no image archive nowhere.tar\n"
 
 
 def test_slurm_installs_on_a_cluster_that_windlass_did_not_make(cluster: LocalCluster) -> None:

@@ -12,15 +12,23 @@ IMAGES = ("base", "coredns", "local-path-provisioner")
 DEPLOYMENTS = (("kube-system", "coredns"), ("windlass-storage", "provisioner"))
 
 
+def rights() -> str:
+    """What kube-proxy may do; nodes need it from the start."""
+    return render("proxy", {})
+
+
 def manifest(addresses: Addresses, images: Mapping[str, str]) -> str:
-    """All add-ons as one stream; `images` maps an image's name to its reference."""
+    """DNS and volumes as one stream; `images` maps an image's name to its reference.
+
+    To be applied when nodes are Ready: pods that find no node are tried again ever more seldom.
+    """
     values = {
         "base_image": images["base"],
         "coredns_image": images["coredns"],
         "dns_address": str(addresses.dns_service),
         "provisioner_image": images["local-path-provisioner"],
     }
-    return "---\n".join(render(name, values) for name in ("proxy", "dns", "storage"))
+    return "---\n".join(render(name, values) for name in ("dns", "storage"))
 
 
 def render(name: str, values: Mapping[str, str]) -> str:

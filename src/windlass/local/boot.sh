@@ -56,7 +56,7 @@ ctr --namespace k8s.io images import --local /windlass/images/"$PAUSE_ARCHIVE" \
   >> /windlass/logs/containerd.log 2>&1
 keep kubelet /windlass/programs/kubelet --config=/windlass/node/kubelet.json \
   --kubeconfig=/windlass/node/kubelet.conf --hostname-override="$NODE_NAME" \
-  --node-ip="$NODE_ADDRESS" &
+  --node-ip="$NODE_ADDRESS" --node-labels=windlass.local/node=true &
 keep kube-proxy /windlass/programs/kube-proxy --kubeconfig=/windlass/node/kube-proxy.conf \
   --hostname-override="$NODE_NAME" --proxy-mode=iptables --cluster-cidr="$CLUSTER_PODS" \
   --conntrack-max-per-core=0 --bind-address="$NODE_ADDRESS" &

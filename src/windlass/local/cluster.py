@@ -55,8 +55,10 @@ class Cluster:
     def up(self, nodes: int | None = None) -> None:
         """Bring the cluster to what it should be, from nothing or from whatever is left of it."""
         requirements.check(requirements.this_machine())
+        requirements.check_network()
         with self.folder.locked():
             record = self._recorded(nodes)
+            self._check_addresses(record)
             made = parts.ensure(self.folders.cache, self.display, record.images)
             sysctls.remember(self._sysctls)
             sysctls.forward()
@@ -66,11 +68,12 @@ class Cluster:
                 masters.write_credentials()
                 masters.start_api()
                 masters.start_controllers()
-            masters.kubectl.apply(self._addons(record, made))
+                masters.kubectl.apply(addons.rights())
             with self.display.step(f"nodes: {', '.join(n.name for n in record.nodes)}"):
                 self._start_nodes(record, made, record.nodes)
                 wait_ready(masters.kubectl, [node.name for node in record.nodes])
             with self.display.step("add-ons: DNS, volumes"):
+                masters.kubectl.apply(self._addons(record, made))
                 addons.wait_until_available(masters.kubectl, 120)
 
     def down(self) -> None:
@@ -125,9 +128,8 @@ class Cluster:
         with self.folder.locked():
             record = self.folder.require()
             image = parts.image(name, self.folders.cache, self.display)
-            if name not in record.images:
-                record = record.with_images((*record.images, name))
-                self.folder.write(record)
+            if image.name not in record.images:
+                self.folder.write(record.with_images((*record.images, image.name)))
             running = [node for node in self.nodes() if node.init() is not None]
             with self.display.step(f"load {image.reference} on {len(running)} nodes"):
                 in_parallel(lambda node: load_images(node, [image]), running)
@@ -160,6 +162,19 @@ class Cluster:
         chosen = addresses.choose([*network.routed_networks(), *taken])
         return ClusterRecord(self.name, str(chosen.block))
 
+    def _check_addresses(self, record: ClusterRecord) -> None:
+        """A network that came up while the cluster was down may have taken its addresses."""
+        own = self.folder.link_prefix
+        block = record.addresses.block
+        others = [
+            other for other in network.routed_networks(except_for=own) if block.overlaps(other)
+        ]
+        if others:
+            raise LocalError(
+                f"cluster {self.name} uses {block}, which this machine now routes elsewhere "
+                f"({others[0]}); `windlass local down --name {self.name}` and `up` move it"
+            )
+
     def _bring_up(self, record: ClusterRecord, node: NodeRecord) -> None:
         made = parts.ensure(self.folders.cache, self.display, record.images)
         with self.display.step(f"node {node.name}"):
@@ -172,7 +187,7 @@ class Cluster:
         masters = self._masters(record, made)
 
         def start(node: Node) -> None:
-            if node.init() is None:
+            if not node.healthy():
                 node.start(made.node, masters.authority, masters.place.server)
             load_images(node, made.images.values())
 

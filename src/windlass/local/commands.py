@@ -24,9 +24,26 @@ image_app = typer.Typer(help="Images for the nodes.", no_args_is_help=True)
 app.add_typer(node_app, name="node")
 app.add_typer(image_app, name="image")
 
-Name = Annotated[str, typer.Option("--name", help="Which cluster; several can run side by side.")]
+Name = Annotated[
+    str,
+    typer.Option(
+        "--name",
+        envvar="WINDLASS_LOCAL_NAME",
+        help="Which cluster; several can run side by side.",
+    ),
+]
+Nodes = Annotated[
+    int | None, typer.Option(help="How many nodes; 2 for a new cluster.", show_default=False)
+]
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="The node's name.")]
 ImageName = Annotated[str, typer.Argument(metavar="NAME", help="A folder below images/.")]
+
+# From its first word on, a command line belongs to another program, `--` included.
+EVERYTHING_ELSE = {
+    "allow_extra_args": True,
+    "allow_interspersed_args": False,
+    "ignore_unknown_options": True,
+}
 
 
 class Clock(Protocol):
@@ -49,16 +66,14 @@ class World:
 def up(
     ctx: typer.Context,
     name: Name = DEFAULT_NAME,
-    nodes: Annotated[
-        int | None, typer.Option(help="How many nodes; 2 for a new cluster.", show_default=False)
-    ] = None,
+    nodes: Nodes = None,
 ) -> None:
     """Bring a cluster up, or repair one that is up."""
     world: World = ctx.obj
     cluster = world.cluster(name)
     cluster.up(nodes)
-    world.display.say(table(observe(cluster)))
-    world.display.say(f"\nuse it:  export KUBECONFIG={cluster.folder.kubeconfig}")
+    typer.echo(table(observe(cluster)))
+    typer.echo("\nuse it:  windlass local kubectl get nodes")
 
 
 @app.command()
@@ -73,7 +88,7 @@ def status(ctx: typer.Context, name: Name = DEFAULT_NAME) -> None:
     """Show what runs and what does not; ends with 1 unless all is well."""
     world: World = ctx.obj
     seen = observe(world.cluster(name))
-    world.display.say(table(seen))
+    typer.echo(table(seen))
     if not seen.well:
         raise typer.Exit(1)
 
@@ -126,6 +141,14 @@ def shell(
     """Open a shell on a node, or run a command there (after `--`)."""
     world: World = ctx.obj
     words = world.cluster(name).node(node).enter(*(command or ["bash"]))
+    raise typer.Exit(subprocess.run(words, check=False).returncode)
+
+
+@app.command(context_settings=EVERYTHING_ELSE)
+def kubectl(ctx: typer.Context, name: Name = DEFAULT_NAME) -> None:
+    """Run the kubectl that was built for the cluster, on the cluster."""
+    world: World = ctx.obj
+    words = world.cluster(name).kubectl.command(*ctx.args)
     raise typer.Exit(subprocess.run(words, check=False).returncode)
 
 
@@ -186,10 +209,16 @@ def node_start(ctx: typer.Context, node: NodeName, name: Name = DEFAULT_NAME) ->
 
 
 @image_app.command("build")
-def image_build(ctx: typer.Context, image: ImageName) -> None:
+def image_build(
+    ctx: typer.Context,
+    image: ImageName,
+    base: Annotated[
+        str | None, typer.Option(help="Build on this image instead of our own Debian.")
+    ] = None,
+) -> None:
     """Build an image into the cache."""
     world: World = ctx.obj
-    made = parts.image(image, world.folders.cache, world.display)
+    made = parts.image(image, world.folders.cache, world.display, base)
     typer.echo(f"{made.reference}\t{made.archive}")
 
 

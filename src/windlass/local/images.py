@@ -52,10 +52,14 @@ class Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def ensure(
-    names: Sequence[str], cache: Path, display: Display, programs: Mapping[str, Path]
+    names: Sequence[str],
+    cache: Path,
+    display: Display,
+    programs: Mapping[str, Path],
+    base: str | None = None,
 ) -> dict[str, Image]:
     """Return these images, built first where this machine has not got them yet."""
-    workshop = Workshop(cache, display, programs, sources("images"))
+    workshop = Workshop(cache, display, programs, sources("images"), base=base)
     return {name: workshop.image(name) for name in names}
 
 
@@ -83,6 +87,7 @@ class Workshop:
     programs: Mapping[str, Path]
     sources: Path
     run: Runner = run_contained
+    base: str | None = None  # a reference that takes the place of our own Debian
 
     def image(self, name: str) -> Image:
         archive = make_once(self.archive_of(name), lambda scratch: self._build(name, scratch))
@@ -115,8 +120,7 @@ class Workshop:
     def fingerprint(self, name: str) -> str:
         """A name for all that goes into the image."""
         needs = self.needs(name)
-        base = self.fingerprint(needs.base) if needs.base else "scratch"
-        parts = [TRANSPORT, COMPRESSION, base]
+        parts = [TRANSPORT, COMPRESSION, self._base_fingerprint(name)]
         for file in _files(self.sources / name):
             mode = "x" if file.stat().st_mode & 0o100 else "-"
             parts += [file.relative_to(self.sources).as_posix(), mode, _digest(file)]
@@ -144,9 +148,17 @@ class Workshop:
             self.run(["sh", "-ec", UNPACK, "unpack", source, target, *_buildah(scratch)], step.note)
         return target
 
+    def _base_fingerprint(self, name: str) -> str:
+        own = self.needs(name).base
+        if own is None and self.base is not None:
+            raise LocalError(f"image {name} is built on nothing, so --base has no place in it")
+        return self.base or (self.fingerprint(own) if own else "scratch")
+
     def _base_argument(self, name: str) -> list[str]:
-        base = self.needs(name).base
-        return [f"--build-arg=BASE={TRANSPORT}:{self.image(base).archive}"] if base else []
+        own = self.needs(name).base
+        if self.base is not None:
+            return [f"--build-arg=BASE={self.base}"]
+        return [f"--build-arg=BASE={TRANSPORT}:{self.image(own).archive}"] if own else []
 
     def _context(self, name: str, scratch: Path) -> Path:
         """The folder that the Containerfile sees: its own, and what the image carries."""

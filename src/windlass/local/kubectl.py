@@ -16,7 +16,10 @@ class Kubectl:
     kubeconfig: Path
 
     def __call__(self, *words: str, text: str | None = None) -> str:
-        return run([self.program, f"--kubeconfig={self.kubeconfig}", *words], text=text)
+        return run(self.command(*words), text=text)
+
+    def command(self, *words: str) -> list[str]:
+        return [str(self.program), f"--kubeconfig={self.kubeconfig}", *words]
 
     def get(self, *words: str) -> Any:
         """The objects as data; None where there are none of that name."""

@@ -13,10 +13,14 @@ from windlass.local.record import NodeRecord
 TABLES = ("nat", "filter")
 
 
-def routed_networks() -> list[IPv4Network]:
-    """What the host already reaches, other than by its default route."""
+def routed_networks(except_for: str = "") -> list[IPv4Network]:
+    """What the host reaches, other than by its default route or by the link `except_for`."""
     routes = json.loads(run(["ip", "-4", "-j", "route", "show", "table", "all", "type", "unicast"]))
-    return [IPv4Network(r["dst"], strict=False) for r in routes if r["dst"] != "default"]
+    return [
+        IPv4Network(route["dst"], strict=False)
+        for route in routes
+        if route["dst"] != "default" and route.get("dev") != (except_for or None)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

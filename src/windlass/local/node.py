@@ -7,7 +7,7 @@ from pathlib import Path
 from windlass.local.cgroups import Cgroups
 from windlass.local.daemons import Daemon, alive
 from windlass.local.errors import LocalError
-from windlass.local.network import Network
+from windlass.local.network import Network, links
 from windlass.local.node_files import NodePlan, files, resolv_conf
 from windlass.local.pki import Authority, node_subject
 from windlass.local.process import children
@@ -65,6 +65,10 @@ class Node:
         outer = alive(self.mark)
         inner = children(outer.pid) if outer else []
         return inner[0] if inner else None
+
+    def healthy(self) -> bool:
+        """Whether it runs and its cable is in; without one it must be started anew."""
+        return self.init() is not None and self.network.link(self.record) in links()
 
     def start(self, parts: NodeParts, authority: Authority, server: str) -> None:
         """Switch the node on; what is on its disk from an earlier life is still there."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windlass.local import addons, binaries, debian, images
+from windlass.local.errors import LocalError
 from windlass.local.images import Image
 from windlass.local.node import NodeParts
 from windlass.local.progress import Display
@@ -41,12 +42,22 @@ def ensure(cache: Path, display: Display, extra_images: Sequence[str] = ()) -> P
         programs = pool.submit(binaries.ensure, MODULES, cache, display).result()
         made = images.ensure(IMAGES, cache, display, programs)
         for name in extra_images:
-            made[name] = image(name, cache, display)
+            try:
+                made[name] = image(name, cache, display)
+            except LocalError as lost:  # an archive of the user's that is no longer there
+                display.say(f"left out: {lost}")
         return Parts(programs, made, root.result())
 
 
-def image(name: str, cache: Path, display: Display) -> Image:
+def image(name: str, cache: Path, display: Display, base: str | None = None) -> Image:
     """One image: a recipe of ours by its name, or an archive that the user has by its path."""
     if "/" in name:
-        return Image(name, name, Path(name))
-    return images.ensure([name], cache, display, binaries.ensure(MODULES, cache, display))[name]
+        return archive(Path(name))
+    programs = binaries.ensure(MODULES, cache, display)
+    return images.ensure([name], cache, display, programs, base)[name]
+
+
+def archive(path: Path) -> Image:
+    if not path.is_file():
+        raise LocalError(f"there is no image archive {path}")
+    return Image(str(path), str(path), path.resolve())

@@ -78,6 +78,23 @@ def check(machine: Machine) -> None:
         )
 
 
+def check_network() -> None:
+    """Try what nodes are joined by, in a network namespace that is gone afterwards."""
+    for command, need in _NETWORK_NEEDS:
+        try:
+            run(["unshare", "--net", *command])
+        except CommandFailed as failure:
+            last = failure.output.strip().splitlines()[-1:] or ["no reason given"]
+            raise LocalError(f"this kernel lacks {need}: {last[0]}") from failure
+
+
+_NETWORK_NEEDS = (
+    (("ip", "link", "add", "probe0", "type", "bridge"), "bridges; try `modprobe bridge`"),
+    (("ip", "link", "add", "probe0", "type", "veth"), "veth pairs; try `modprobe veth`"),
+    (("iptables", "-t", "nat", "-L", "-n"), "iptables with NAT; try `modprobe iptable_nat`"),
+)
+
+
 def missing_packages(machine: Machine) -> list[str]:
     lacking = (package for program, package in PACKAGES.items() if machine.find(program) is None)
     return sorted(set(lacking))

@@ -7,7 +7,7 @@ import typer
 
 from windlass.local import binaries
 from windlass.local.cluster import DEFAULT_NAME
-from windlass.local.commands import Name, World
+from windlass.local.commands import Name, Nodes, World
 from windlass.local.errors import LocalError
 from windlass.local.kubectl import Kubectl
 from windlass.local.slurm import Slurm
@@ -16,9 +16,7 @@ from windlass.local.slurm import Slurm
 def up(
     ctx: typer.Context,
     name: Name = DEFAULT_NAME,
-    nodes: Annotated[
-        int | None, typer.Option(help="How many nodes; 2 for a new cluster.", show_default=False)
-    ] = None,
+    nodes: Nodes = None,
     kubeconfig: Annotated[
         Path | None,
         typer.Option(
@@ -61,9 +59,10 @@ def _elsewhere(world: World, kubeconfig: Path, image: str | None) -> Slurm:
 def _next_steps(kubeconfig: Path) -> str:
     return (
         "Slurm is up. What next:\n"
-        f"  export KUBECONFIG={kubeconfig}\n"
-        "  kubectl get pods -A\n"
-        "  kubectl exec -n slurm -it slurmctld-0 -- sinfo\n"
-        "  kubectl exec -n slurm -it slurmctld-0 -- srun -N2 hostname\n"
+        "  export PATH=$PWD/.venv/bin:$PATH KUBECONFIG="
+        f"{kubeconfig}\n"
+        "  windlass local kubectl get pods -A\n"
+        "  windlass local kubectl exec -n slurm -it slurmctld-0 -- sinfo\n"
+        "  windlass local kubectl exec -n slurm -it slurmctld-0 -- srun -N2 hostname\n"
         "  make down        # takes everything away again"
     )

@@ -4,7 +4,7 @@ import io
 import re
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -221,3 +221,18 @@ def test_every_image_has_a_containerfile() -> None:
     folder = sources("images")
 
     assert all((folder / name / "Containerfile").exists() for name in images.known(folder))
+
+
+def test_another_base_takes_the_place_of_our_debian(workshop: Workshop, tools: FakeTools) -> None:
+    elsewhere = replace(workshop, base="registry.example/debian:13")
+
+    archive = elsewhere.image("slurm").archive
+
+    assert "--build-arg=BASE=registry.example/debian:13" in tools.calls[0]
+    assert tools.count("mmdebstrap") == 0
+    assert archive != workshop.archive_of("slurm")
+
+
+def test_an_image_that_is_built_on_nothing_takes_no_base(workshop: Workshop) -> None:
+    with pytest.raises(LocalError, match="image coredns is built on nothing"):
+        replace(workshop, base="registry.example/debian:13").image("coredns")
