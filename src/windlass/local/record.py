@@ -125,7 +125,7 @@ class ClusterFolder:
         return record
 
     def write(self, record: ClusterRecord) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         half = self.record_file.with_suffix(".half")
         half.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
         half.replace(self.record_file)

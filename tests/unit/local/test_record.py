@@ -15,6 +15,12 @@ def test_a_written_record_is_read_back(tmp_path: Path) -> None:
     assert [found.name for found in clusters(tmp_path)] == ["demo"]
 
 
+def test_what_a_cluster_keeps_is_closed_to_others(tmp_path: Path) -> None:
+    folder = ClusterFolder(tmp_path, "demo")
+    folder.write(RECORD)
+    assert folder.path.stat().st_mode & 0o077 == 0
+
+
 @pytest.mark.parametrize("content", [b"", b'{"name": "demo"', b'{"name": 3}'])
 def test_a_broken_record_counts_as_none(tmp_path: Path, content: bytes) -> None:
     folder = ClusterFolder(tmp_path, "demo")
