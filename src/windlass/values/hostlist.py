@@ -19,6 +19,9 @@ from windlass.values.malformed import Malformed
 MAX_NAMES: Final = 65_536
 """Slurm has no more nodes than this, and refuses a longer range."""
 
+MAX_LENGTH: Final = 255
+"""No host's name is longer; without a bound a short text could stand for gigabytes of names."""
+
 _DIGITS: Final = "0123456789"
 _COUNTED: Final = 18  # digits of a number that Slurm's 64 bits hold whatever the digits are
 _SEPARATORS: Final = re.compile(r"[\s,]*")
@@ -39,6 +42,10 @@ class _Range(NamedTuple):
     def size(self) -> int:
         return self.high - self.low + 1
 
+    @property
+    def width(self) -> int:
+        return max(len(self.first), len(str(self.high)))
+
     def numbers(self) -> Iterable[str]:
         if self.size == 1:
             return (self.first,)
@@ -55,6 +62,9 @@ def expand(text: str, *, limit: int = MAX_NAMES) -> tuple[str, ...]:
         brackets = _brackets(text, position, item)
         if len(names) + _size(brackets) > limit:
             raise _wrong(text, position, f"there are more than {limit} names", "name fewer nodes")
+        if _length(item, brackets) > MAX_LENGTH:
+            problem = f"a name has more than {MAX_LENGTH} characters"
+            raise _wrong(text, position, problem, "shorten it")
         names += _product(item, brackets) if brackets else [item]
     return tuple(names)
 
@@ -90,6 +100,14 @@ def _size(brackets: list[list[_Range]]) -> int:
     return prod(sum(part.size for part in parts) for parts in brackets) if brackets else 1
 
 
+def _length(item: str, brackets: list[list[_Range]]) -> int:
+    """The length of the longest name."""
+    if not brackets:
+        return len(item)
+    literals = sum(map(len, _BRACKETS.split(item)[::2]))
+    return literals + sum(max(part.width for part in parts) for parts in brackets)
+
+
 def _product(item: str, brackets: list[list[_Range]]) -> list[str]:
     # Slurm's own order, and so rank: the last bracket turns fastest, then the first, the second...
     literals = _BRACKETS.split(item)[::2]
@@ -116,7 +134,7 @@ def _range(text: str, position: int, part: str) -> _Range:
     first, last = found[1], found[2] or found[1]
     if first == last:
         return _Range(first, 0, 0)
-    if max(len(first), len(last)) > _COUNTED:
+    if max(len(first), len(last)) > MAX_LENGTH or len(last.lstrip("0")) > _COUNTED:
         raise _wrong(text, position, f"{part} has too many digits", f"use at most {_COUNTED}")
     low, high = int(first), int(last)
     if high < low:

@@ -31,6 +31,7 @@ names = st.lists(st.one_of(stems, st.builds(str.__add__, st.sampled_from(["a", "
         pytest.param("a[3,1,2,1]", "a3 a1 a2 a1", id="order and duplicates are kept"),
         pytest.param(" a,, b\tc\n", "a b c", id="blanks and empty places are nothing"),
         pytest.param("[1-2]", "1 2", id="names that are numbers"),
+        pytest.param(f"a[{'0' * 20}1-2]", f"a{'0' * 20}1 a{'0' * 20}2", id="many zeros"),
         pytest.param("a[99999999999999999999]", "a99999999999999999999", id="not clamped"),
     ],
 )
@@ -83,6 +84,12 @@ def test_a_malformed_hostlist_is_refused_where_it_goes_wrong(
 )
 def test_more_names_than_slurm_has_nodes_are_refused_before_they_are_made(text: str) -> None:
     with pytest.raises(Malformed, match="more than 65536 names"):
+        expand(text)
+
+
+@pytest.mark.parametrize("text", ["x" * 256, "x" * 100_000 + "[0-65535]", f"a[{'0' * 254}1,2]b"])
+def test_a_name_longer_than_any_host_is_refused_before_it_is_multiplied(text: str) -> None:
+    with pytest.raises(Malformed, match="more than 255 characters"):
         expand(text)
 
 
