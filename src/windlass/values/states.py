@@ -54,7 +54,7 @@ _NODE_WORDS: Final = {
     "ALLOC": ("ALLOCATED",),
     "BOOT": ("REBOOT_ISSUED",),
     "COMP": ("COMPLETING",),
-    "DRAINED": ("DRAIN",),
+    "DRAINED": ("DRAIN", "DRAINED"),
     "DRAINING": ("MIXED", "DRAIN"),
     "DRNG": ("MIXED", "DRAIN"),
     "FAILG": ("MIXED", "FAIL"),
@@ -133,8 +133,12 @@ class NodeState(_State):
 
     @property
     def drained(self) -> bool:
-        """No new job starts on it and the last one has gone: it may be taken away."""
-        return self.drain and not self.busy
+        """No new job starts on it and the last one has gone: it may be taken away.
+
+        A node whose base Slurm does not know, as after a restart, may still run jobs.
+        """
+        known = self.base != "UNKNOWN" or self.has("DRAINED")
+        return self.drain and known and not self.busy
 
     @property
     def draining(self) -> bool:

@@ -104,7 +104,7 @@ def test_facts_follow_from_base_and_flags(words: str, want: str) -> None:
         ("alloc+", "ALLOCATED+COMPLETING"),
         ("allocated#", "ALLOCATED+POWERING_UP"),
         ("comp", "UNKNOWN+COMPLETING"),
-        ("drained$", "UNKNOWN+DRAIN+MAINTENANCE"),
+        ("drained$", "UNKNOWN+DRAIN+DRAINED+MAINTENANCE"),
         ("drain~", "UNKNOWN+DRAIN+POWERED_DOWN"),
         ("drng", "MIXED+DRAIN"),
         ("draining@", "MIXED+DRAIN+REBOOT_REQUESTED"),
@@ -195,3 +195,19 @@ def test_a_printed_job_state_is_read_back(base: str, flags: set[str]) -> None:
 
 def test_equal_states_are_one_object() -> None:
     assert NodeState.parse(["IDLE", "DRAIN"]) is NodeState.parse(["IDLE", "DRAIN"])
+
+
+@pytest.mark.parametrize(
+    ("said", "want"),
+    [
+        pytest.param(["IDLE", "DRAIN"], True, id="no job and no new one"),
+        pytest.param(["DOWN", "DRAIN"], True, id="nothing can run on it"),
+        pytest.param(["UNKNOWN", "DRAIN"], False, id="Slurm does not know yet what runs there"),
+        pytest.param(["DRAIN"], False, id="no base at all"),
+        pytest.param("drained", True, id="sinfo says that the last job has gone"),
+    ],
+)
+def test_a_node_is_drained_only_if_it_is_known_that_nothing_runs(
+    said: str | list[str], want: bool
+) -> None:
+    assert NodeState.parse(said).drained is want
