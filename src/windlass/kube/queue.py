@@ -183,7 +183,7 @@ class Queue(Generic[K]):
     def __init__(
         self, clock: Monotonic, *, backoff: Backoff | None = None, meter: Meter | None = None
     ) -> None:
-        self._clock = clock
+        self.clock = clock
         self._backoff = backoff or Backoff()
         self._meter: Meter = meter or Unmetered()
         self._schedule: Schedule[K] = Schedule()
@@ -204,7 +204,7 @@ class Queue(Generic[K]):
     def add(self, key: K, *, priority: int = 0) -> None:
         """Have the key worked on as soon as a worker is free."""
         if not self._closed:
-            self._schedule.add(key, self._clock(), priority)
+            self._schedule.add(key, self.clock(), priority)
             self._changed()
 
     def add_after(self, key: K, seconds: float, *, priority: int = 0) -> None:
@@ -212,7 +212,7 @@ class Queue(Generic[K]):
         if seconds <= 0:
             self.add(key, priority=priority)
         elif not self._closed:
-            self._schedule.add_later(key, self._clock() + seconds, priority)
+            self._schedule.add_later(key, self.clock() + seconds, priority)
             self._set_timer()
 
     def retry(self, key: K, *, priority: int = 0) -> float:
@@ -237,12 +237,12 @@ class Queue(Generic[K]):
                 raise Closed
             await self._wait()
         key, since = taken
-        self._meter.waited(self._clock() - since)
+        self._meter.waited(self.clock() - since)
         self._meter.depth(len(self._schedule))
         return key
 
     def done(self, key: K) -> None:
-        self._schedule.done(key, self._clock())
+        self._schedule.done(key, self.clock())
         self._changed()
 
     def close(self) -> None:
@@ -300,13 +300,13 @@ class Queue(Generic[K]):
             self._timer = None
         if due is not None:
             self._timer_due = due
-            wait = max(0.0, due - self._clock())
+            wait = max(0.0, due - self.clock())
             self._timer = asyncio.get_running_loop().call_later(wait, self._ripen)
 
     def _ripen(self) -> None:
         self._timer = None
         before = len(self._schedule)
-        self._schedule.ripen(self._clock())
+        self._schedule.ripen(self.clock())
         for _ in range(len(self._schedule) - before):
             self._wake_one()
         self._meter.depth(len(self._schedule))
