@@ -1,7 +1,9 @@
 """The API server over plain HTTP verbs: just enough for the contract tests of the running half."""
 
+import asyncio
+import selectors
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +48,20 @@ async def connected(server: str, pki: Path) -> AsyncIterator[PlainApi]:
     connector = aiohttp.TCPConnector(ssl=trust)
     async with aiohttp.ClientSession(connector=connector) as session:
         yield PlainApi(session, server)
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """Run to the end, and on until both ends of every connection have said goodbye."""
+    selector = selectors.DefaultSelector()
+
+    async def quiet() -> None:
+        async with asyncio.timeout(10):
+            while len(selector.get_map()) > 1:  # the loop's own waking pipe stays
+                await asyncio.sleep(0.01)
+
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
+        runner.run(main)
+        runner.run(quiet())
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Leader election between real processes over a real API server."""
 
-import asyncio
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.plain_api import PlainLeases, connected
+from tests.contract.plain_api import PlainLeases, connected, run
 from windlass.kube.leader import Lease, Taken
 from windlass.local.waiting import wait_for
 from windlass.testing.kube import RealKube
@@ -121,7 +120,7 @@ def test_only_the_current_version_may_be_replaced(kube: RealKube) -> None:
                 await leases.replace(made)
             assert await leases.read() == renewed
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_a_leader_whose_lease_is_deleted_makes_it_again_by_renewing(kube: RealKube) -> None:
@@ -136,4 +135,4 @@ def test_a_leader_whose_lease_is_deleted_makes_it_again_by_renewing(kube: RealKu
             assert again.says_the_same_as(made)
             assert again.version != made.version
 
-    asyncio.run(main())
+    run(main())

@@ -36,6 +36,11 @@ class Metrics:
         self.requests.labels(verb, kind, str(code)).inc()
         self.request_seconds.labels(verb, kind).observe(seconds)
 
+    def reviewed(self, path: str, outcome: str, seconds: float) -> None:
+        """Count one answer of our webhooks."""
+        self.reviews.labels(path, outcome).inc()
+        self.review_seconds.labels(path).observe(seconds)
+
     def exposition(self) -> bytes:
         """Everything, as Prometheus reads it."""
         return generate_latest(self.registry)
