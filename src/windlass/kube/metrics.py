@@ -1,5 +1,7 @@
 """What one process tells about itself: few families, few labels, a registry of our own."""
 
+from collections.abc import Callable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 FAST = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -40,6 +42,10 @@ class Metrics:
         """Count one answer of our webhooks."""
         self.reviews.labels(path, outcome).inc()
         self.review_seconds.labels(path).observe(seconds)
+
+    def watch_leading(self, leading: Callable[[], bool]) -> None:
+        """Ask an elector whenever somebody reads the metrics."""
+        self.leading.set_function(leading)
 
     def exposition(self) -> bytes:
         """Everything, as Prometheus reads it."""
