@@ -43,6 +43,10 @@ class Metrics:
         self.reviews.labels(path, outcome).inc()
         self.review_seconds.labels(path).observe(seconds)
 
+    def count_event(self, fate: str) -> None:
+        """Count one event: sent, counted in a series, dropped, failed or gone."""
+        self.events.labels(fate).inc()
+
     def watch_leading(self, leading: Callable[[], bool]) -> None:
         """Ask an elector whenever somebody reads the metrics."""
         self.leading.set_function(leading)
