@@ -85,7 +85,7 @@ class Terms:
 
 
 class Elector:
-    """One candidate."""
+    """One candidate; its clock should be one that goes on while the machine sleeps (boot time)."""
 
     def __init__(
         self, leases: Leases, terms: Terms, clock: Monotonic, wall_clock: WallClock
