@@ -139,7 +139,8 @@ async def world(kube: RealKube, namespace: str) -> AsyncIterator[World]:
             yield made
         finally:
             for kind in ("validating", "mutating"):
-                await api.call("DELETE", f"{WEBHOOKS}/{kind}webhookconfigurations")
+                with contextlib.suppress(Refused):
+                    await api.call("DELETE", f"{WEBHOOKS}/{kind}webhookconfigurations/{namespace}")
             task.cancel()
 
 
