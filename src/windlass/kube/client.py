@@ -96,6 +96,9 @@ class Client:
     async def close(self) -> None:
         await self._requests.close()
         await self._watches.close()
+        # An aborted connection is gone only after the loop has come round for TLS and for TCP.
+        for _ in range(2):
+            await asyncio.sleep(0)
 
     def _session(self, connections: int, timeout: aiohttp.ClientTimeout) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(limit=connections, ssl=self._access.tls or True)
@@ -141,10 +144,13 @@ class Client:
         decode = _decoder(request.expects).decode
         rest = b""
         async with self._opened(request, self._watches) as response:
-            async for chunk in response.content.iter_any():
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    yield _event(request, line, decode)
+            try:
+                async for chunk in response.content.iter_any():
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    for line in lines:
+                        yield _event(request, line, decode)
+            finally:
+                _leave(response)
         if rest:
             raise Unreachable(f"GET {request.path}: the watch was cut in the middle of an event")
 
@@ -186,6 +192,12 @@ class Client:
             return False
         await response.read()
         return True
+
+
+def _leave(response: aiohttp.ClientResponse) -> None:
+    """Drop the connection of a watch at once: a polite end would wait for one who is talking."""
+    if response.connection is not None and response.connection.transport is not None:
+        response.connection.transport.abort()
 
 
 def _read(request: Request[T], body: bytes) -> T:
