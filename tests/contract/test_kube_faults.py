@@ -91,6 +91,28 @@ def test_a_creation_is_never_sent_twice_on_its_own(kube: RealKube, fault: Fault)
     through(kube, write)
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        create("stale-connection"),
+        requests.delete(kinds.CONFIG_MAP, Key(NS, "absent")),
+        requests.replace(kinds.CONFIG_MAP, Key(NS, "absent"), {}, Anything),
+    ],
+    ids=lambda request: request.method,
+)
+def test_no_write_is_sent_twice_over_a_connection_that_went_stale(
+    kube: RealKube, write: requests.Request[Any]
+) -> None:
+    async def after_a_read(client: Client, proxy: Proxy) -> None:
+        await client.send(GET)
+        proxy.faults += [hung_up]
+        with pytest.raises(Unreachable):
+            await client.send(write)
+        assert len(proxy.seen) == 2
+
+    through(kube, after_a_read)
+
+
 def test_a_busy_server_is_asked_again_when_it_said_when(kube: RealKube) -> None:
     async def write(client: Client, proxy: Proxy) -> None:
         busy = refused(429, "TooManyRequests", **{"Retry-After": "0"})

@@ -102,7 +102,10 @@ class Client:
 
     def _session(self, connections: int, timeout: aiohttp.ClientTimeout) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(limit=connections, ssl=self._access.tls or True)
-        return aiohttp.ClientSession(connector=connector, timeout=timeout, headers=HEADERS)
+        session = aiohttp.ClientSession(connector=connector, timeout=timeout, headers=HEADERS)
+        # aiohttp would send a PUT or DELETE again when a kept connection breaks under it.
+        session._retry_connection = False
+        return session
 
     # --- one answer ------------------------------------------------------------------------
 

@@ -124,8 +124,15 @@ class PluginToken:
     async def _run(self) -> PluginStatus:
         status = self._read(await output_of(self._plugin))
         if status.client_certificate_data:
-            load_certificate(self._tls, status.client_certificate_data, status.client_key_data)
+            self._use(status)
         return status
+
+    def _use(self, status: PluginStatus) -> None:
+        try:
+            load_certificate(self._tls, status.client_certificate_data, status.client_key_data)
+        except ssl.SSLError:
+            why = "printed a certificate and a key that are not a PEM pair"
+            raise Misconfigured(f"{self._plugin.where}: {why}") from None
 
     def _read(self, printed: bytes) -> PluginStatus:
         where = self._plugin.where

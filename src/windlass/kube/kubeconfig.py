@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from windlass.kube.access import Access
+from windlass.kube.access import Access, trusted
 from windlass.kube.credentials import (
     Credentials,
     FixedToken,
@@ -215,15 +215,15 @@ def _tls(cluster: Cluster, at: Place) -> ssl.SSLContext:
 def _trust(cluster: Cluster, at: Place) -> ssl.SSLContext:
     if cluster.insecure_skip_tls_verify:
         return ssl.create_default_context()
-    field, text = "certificate-authority-data", ""
+    field, text = "certificate-authority-data", None
     if cluster.certificate_authority_data:
         text = at.data(field, cluster.certificate_authority_data)
     elif cluster.certificate_authority:
         field = "certificate-authority"
         text = at.path(field, cluster.certificate_authority).read_text()
     try:
-        return ssl.create_default_context(cadata=text or None)
-    except ssl.SSLError:
+        return trusted(text)
+    except (ssl.SSLError, ValueError):
         raise at.wrong(field, "holds no PEM certificate") from None
 
 

@@ -80,6 +80,23 @@ def test_client_certificates_from_data_and_from_files_beside_the_config(
         assert token(load(tmp_path, config({}, user))) == ""
 
 
+def test_an_authority_without_the_newest_extensions_is_trusted(tmp_path: Path, pki: Path) -> None:
+    way = load(tmp_path, config({"certificate-authority": str(pki / "ca.crt")}, {}))
+    for tls in (way.tls, access.trusting(pki / "ca.crt")):
+        assert tls is not None
+        assert not tls.verify_flags & ssl.VERIFY_X509_STRICT
+        assert tls.verify_mode is ssl.CERT_REQUIRED
+
+
+@pytest.mark.parametrize("content", ["", "no certificate"])
+def test_a_file_without_an_authority_is_no_trust(tmp_path: Path, content: str) -> None:
+    (tmp_path / "ca.crt").write_text(content)
+    with pytest.raises(Misconfigured, match="holds no certificate authority"):
+        access.trusting(tmp_path / "ca.crt")
+    with pytest.raises(Misconfigured, match="certificate-authority: holds no PEM"):
+        load(tmp_path, config({"certificate-authority": "ca.crt"}, {}))
+
+
 def test_verification_is_off_only_when_asked(tmp_path: Path) -> None:
     way = load(tmp_path, config({"insecure-skip-tls-verify": True}, {}))
     assert way.tls is not None
@@ -283,6 +300,13 @@ def test_a_plugin_may_bring_a_certificate(tmp_path: Path, pki: Path) -> None:
             'echo \'{"apiVersion":"v2","kind":"ExecCredential","status":{}}\'',
             Misconfigured,
             "printed v2",
+        ),
+        (
+            credential(clientCertificateData="x", clientKeyData="y").replace(
+                "echo run >>runs; ", ""
+            ),
+            Misconfigured,
+            "not a PEM pair",
         ),
         (
             f'echo \'{{"apiVersion":"{V1}","kind":"ExecCredential","status":{{}}}}\'',
