@@ -34,19 +34,29 @@ class Upstream:
         if "Content-Type" in request.headers:
             headers["Content-Type"] = request.headers["Content-Type"]
         async with self._session.request(request.method, url, data=body, headers=headers) as answer:
-            response = web.StreamResponse(status=answer.status)
-            await response.prepare(request)
-            sent = 0
-            async for chunk in answer.content.iter_any():
-                for start in range(0, len(chunk), piece):
-                    part = chunk[start : start + piece]
-                    if cut_after is not None and sent + len(part) > cut_after:
-                        await response.write(part[: cut_after - sent])
-                        return cut(request, response)
-                    await response.write(part)
-                    sent += len(part)
-            await response.write_eof()
-            return response
+            try:
+                return await self._copied(answer, cut_after, piece)
+            finally:
+                # A polite end of TLS would outlast the test's event loop.
+                if answer.connection is not None and answer.connection.transport is not None:
+                    answer.connection.transport.abort()
+
+    async def _copied(
+        self, answer: aiohttp.ClientResponse, cut_after: int | None, piece: int
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(status=answer.status)
+        await response.prepare(self._request)
+        sent = 0
+        async for chunk in answer.content.iter_any():
+            for start in range(0, len(chunk), piece):
+                part = chunk[start : start + piece]
+                if cut_after is not None and sent + len(part) > cut_after:
+                    await response.write(part[: cut_after - sent])
+                    return cut(self._request, response)
+                await response.write(part)
+                sent += len(part)
+        await response.write_eof()
+        return response
 
 
 def cut(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:

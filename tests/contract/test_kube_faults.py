@@ -235,16 +235,15 @@ def test_a_mirror_survives_whatever_happens_to_it(kube: RealKube, seed: int) -> 
             witness = Witness()
             reflector = Reflector(client, ListWatch(watched, chance.random, PACE))
             reflector.store.subscribe(witness)
-            task = asyncio.create_task(reflector.run())
-            await churn(direct)
-            await direct.send(create("the-last", namespace))
-            await until(lambda: "the-last" in witness.now and not proxy.faults)
-            final = await direct.send(requests.list_page(kinds.CONFIG_MAP, ConfigMap, ours))
-            assert not task.done()
+            async with asyncio.TaskGroup() as tasks:
+                task = tasks.create_task(reflector.run())
+                await churn(direct)
+                await direct.send(create("the-last", namespace))
+                await until(lambda: "the-last" in witness.now and not proxy.faults)
+                final = await direct.send(requests.list_page(kinds.CONFIG_MAP, ConfigMap, ours))
+                task.cancel()
             assert versions(list(reflector.store)) == versions(final.items or [])
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            assert set(witness.now) == {item.metadata.name for item in reflector.store}
 
     asyncio.run(scenario())
 
