@@ -24,12 +24,12 @@ from windlass.kube import kinds, requests, wire
 from windlass.kube.access import Access
 from windlass.kube.client import Client
 from windlass.kube.credentials import FixedToken
-from windlass.kube.meta import Key
 from windlass.kube.objects import ConfigMap, Pod
 from windlass.kube.reflector import Mirror
 from windlass.kube.requests import Selection
 from windlass.kube.watch import Watched
 from windlass.kube.wire import Page
+from windlass.values.key import Key
 
 PODS, PAGE, EVENTS, REQUESTS, RUNS = 5000, 500, 20_000, 1500, 3
 

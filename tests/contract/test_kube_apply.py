@@ -11,10 +11,10 @@ from windlass.kube import kinds, requests
 from windlass.kube.apply import differences
 from windlass.kube.client import Client
 from windlass.kube.kinds import Kind
-from windlass.kube.meta import Key
 from windlass.kube.requests import Manager
 from windlass.kube.wire import Anything, Document
 from windlass.testing.kube import RealKube
+from windlass.values.key import Key
 
 NS = "applied"
 US = Manager("windlass-test")

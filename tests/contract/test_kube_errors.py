@@ -33,12 +33,12 @@ from windlass.kube.errors import (
     Unreadable,
     error_of,
 )
-from windlass.kube.meta import Key
 from windlass.kube.objects import ConfigMap, Event, Pod
 from windlass.kube.requests import Deletion, Manager, Paging, Selection
 from windlass.kube.wire import Anything, Document, Failure
 from windlass.testing.kube import RealKube
 from windlass.testing.ports import free_ports
+from windlass.values.key import Key
 
 NS = "errors"
 

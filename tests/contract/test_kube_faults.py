@@ -24,13 +24,13 @@ from tests.contract.kube_faults import (
 from windlass.kube import kinds, requests
 from windlass.kube.client import Client, Limits
 from windlass.kube.errors import KubeError, Refused, TooManyRequests, Unavailable, Unreachable
-from windlass.kube.meta import Key
 from windlass.kube.objects import ConfigMap
 from windlass.kube.reflector import Reflector
 from windlass.kube.requests import Selection
 from windlass.kube.watch import ListWatch, Pace, Watched
 from windlass.kube.wire import Anything
 from windlass.testing.kube import RealKube
+from windlass.values.key import Key
 
 QUICK = Limits(first_pause=0.01, silence=0.4, answer=1.0)
 PACE = Pace(page=3, first_rest=0.01, longest_rest=0.05)

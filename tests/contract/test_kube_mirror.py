@@ -9,7 +9,7 @@ from tests.contract.kube_access import as_admin, as_user, make_namespace
 from windlass.kube import kinds, requests
 from windlass.kube.client import Client
 from windlass.kube.errors import AlreadyExists, Forbidden, NotFound
-from windlass.kube.meta import Key, PartialObject
+from windlass.kube.meta import PartialObject
 from windlass.kube.objects import ConfigMap, Pod
 from windlass.kube.reflector import Mirror
 from windlass.kube.requests import Selection
@@ -17,6 +17,7 @@ from windlass.kube.watch import Watched
 from windlass.kube.wire import Anything, Document
 from windlass.local import daemons, masters
 from windlass.testing.kube import RealKube
+from windlass.values.key import Key
 
 NS = "mirrored"
 

@@ -12,11 +12,12 @@ from tests.contract.kube_access import as_admin, make_namespace
 from windlass.kube import kinds, requests
 from windlass.kube.client import Client
 from windlass.kube.errors import Invalid, NotFound, Refused
-from windlass.kube.meta import Key, PartialObject
+from windlass.kube.meta import PartialObject
 from windlass.kube.objects import ConfigMap, Event, Lease, Node, Pod, StatefulSet, micro_time
 from windlass.kube.requests import Deletion, Manager, Paging, Selection
 from windlass.kube.wire import Added, Anything, Deleted, Document, Modified, WatchEvent
 from windlass.testing.kube import RealKube
+from windlass.values.key import Key
 
 NS = "verbs"
 Scenario = Callable[[Client], Awaitable[None]]

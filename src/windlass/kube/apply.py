@@ -13,8 +13,10 @@ The list also says what Kubernetes' schemas would: which lists are keyed (`k:`),
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
 from typing import Any, Final, TypeAlias
+
+from windlass.values.malformed import Malformed
+from windlass.values.quantity import Quantity
 
 Owned: TypeAlias = Mapping[str, Any]
 Path: TypeAlias = tuple[str, ...]
@@ -51,14 +53,6 @@ QUANTITIES: Final = frozenset({"sizeLimit", "divisor"})
 MAPS_OF_QUANTITIES: Final = frozenset(
     {"limits", "requests", "capacity", "allocatable", "hard", "overhead"}
 )
-_SUFFIXES: Final = {
-    "": Decimal(1),
-    "n": Decimal("1e-9"),
-    "u": Decimal("1e-6"),
-    "m": Decimal("1e-3"),
-    **{letter: Decimal(1000) ** power for power, letter in enumerate("kMGTPE", 1)},
-    **{f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", 1)},
-}
 
 
 def differences(
@@ -195,10 +189,8 @@ def _equal_quantities(want: Any, have: Any) -> bool:
     return one is not None and one == other
 
 
-def _amount(quantity: Any) -> Decimal | None:
-    text = str(quantity)
-    number = text.rstrip("numkKMGTPEi")
+def _amount(quantity: Any) -> Quantity | None:
     try:
-        return Decimal(number) * _SUFFIXES[text[len(number) :]]
-    except (InvalidOperation, KeyError):
+        return Quantity.parse(str(quantity))
+    except Malformed:
         return None

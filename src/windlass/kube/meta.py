@@ -1,19 +1,11 @@
 """What objects of every kind have: a key, metadata, conditions. Pure; `objects.py` builds on it."""
 
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
-
-class Key(NamedTuple):
-    """The name of an object among those of its kind; no namespace when the kind has none."""
-
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+from windlass.values.key import Key
 
 
 class Part(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True, kw_only=True):

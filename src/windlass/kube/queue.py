@@ -13,6 +13,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from windlass.values.backoff import delay
+from windlass.values.clock import Seconds
+
 K = TypeVar("K", bound=Hashable)
 Monotonic = Callable[[], float]
 
@@ -30,8 +33,7 @@ class Backoff:
 
     def after(self, failures: int) -> float:
         """The wait after so many failures in a row (the first failure counts 1)."""
-        doublings = min(failures - 1, 64)  # 2.0**1024 overflows; a key may fail for years
-        return min(self.first * 2.0**doublings, self.most)
+        return delay(failures, first=Seconds(self.first), cap=Seconds(self.most))
 
 
 class Meter(Protocol):

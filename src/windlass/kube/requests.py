@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from windlass.kube.kinds import Kind
-from windlass.kube.meta import Key, PartialObject
+from windlass.kube.meta import PartialObject
 from windlass.kube.wire import (
     Added,
     Anything,
@@ -23,6 +23,7 @@ from windlass.kube.wire import (
     Page,
     WatchEvent,
 )
+from windlass.values.key import Key
 
 T = TypeVar("T")
 

@@ -7,7 +7,8 @@ subscribers hear (old, new) after the store and all its indexes show the new sta
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
-from windlass.kube.meta import Key, Object
+from windlass.kube.meta import Object
+from windlass.values.key import Key
 
 T = TypeVar("T", bound=Object)
 

@@ -8,9 +8,10 @@ import pytest
 
 from windlass.kube import wire
 from windlass.kube.errors import Status
-from windlass.kube.meta import Key, Meta, OwnerReference, PartialObject
+from windlass.kube.meta import Meta, OwnerReference, PartialObject
 from windlass.kube.objects import Lease, LeaseSpec, Pod, Secret, Service, micro_time
 from windlass.kube.wire import Added, Bookmark, Deleted, Document, Failure, Modified, Page
+from windlass.values.key import Key
 
 META = {"name": "w-0", "namespace": "slurm", "uid": "u", "resourceVersion": "7"}
 HUSK = {

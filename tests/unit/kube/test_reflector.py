@@ -9,11 +9,12 @@ import pytest
 
 from windlass.kube import kinds
 from windlass.kube.errors import Forbidden, Gone, KubeError, Status, Unreachable
-from windlass.kube.meta import Key, Meta, PartialObject
+from windlass.kube.meta import Meta, PartialObject
 from windlass.kube.reflector import Mirror, Reflector
 from windlass.kube.requests import Request
 from windlass.kube.watch import ListWatch, Watched
 from windlass.kube.wire import Added, Bookmark, Deleted, Failure, Modified, Page, PageMeta
+from windlass.values.key import Key
 
 PODS = Watched(kinds.POD, PartialObject, indexes={"name": lambda item: [item.metadata.name]})
 

@@ -8,10 +8,10 @@ import pytest
 
 from windlass.kube import kinds, requests
 from windlass.kube.kinds import Kind
-from windlass.kube.meta import Key
 from windlass.kube.objects import Pod
 from windlass.kube.requests import Deletion, Manager, Paging, Request, Selection
 from windlass.kube.wire import Anything, Page
+from windlass.values.key import Key
 
 W = Key("slurm", "w-0")
 

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.kube.meta import Key, Meta, PartialObject
+from windlass.kube.meta import Meta, PartialObject
 from windlass.kube.store import Change, Store
+from windlass.values.key import Key
 
 
 def thing(name: str, version: int = 1, *, uid: str = "u", zones: str = "") -> PartialObject:
