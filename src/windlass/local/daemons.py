@@ -10,6 +10,7 @@ import msgspec
 
 from windlass.local.layout import fingerprint
 from windlass.local.process import Identity, identify
+from windlass.local.waiting import wait_for
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -82,10 +83,11 @@ def read_mark(path: Path) -> Mark | None:
 
 
 def stop(mark_file: Path) -> None:
-    """End what the mark names, if that very process still runs."""
-    mark = read_mark(mark_file)
-    if mark is not None:
-        Identity(mark.pid, mark.started).kill()
+    """End what the mark names, if that very process still runs, and wait until it is gone."""
+    process = alive(mark_file)
+    if process is not None:
+        process.kill()
+        wait_for(lambda: not process.alive(), f"process {process.pid} ends", within=10, every=0.01)
 
 
 def alive(mark_file: Path) -> Identity | None:
