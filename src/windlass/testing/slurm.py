@@ -35,6 +35,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 ProctrackType=proctrack/linuxproc
 MailProg=/bin/true
+SlurmctldPidFile=/run/slurmctld.pid
 MaxNodeCount=20000
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
@@ -54,9 +55,12 @@ mount --bind "$2/log" var/log/slurm
 exec chroot . bash -c "$SERVE" serve "$3"
 """
 
-# The first daemon that ends takes the other one with it. slurmrestd refuses to run as SlurmUser.
+# The first daemon that ends takes the other one with it, but for a slurmctld that was told to rest.
+# slurmrestd refuses to run as SlurmUser.
 SERVE: Final = """
-slurmctld -D > /var/log/slurm/slurmctld.log 2>&1 &
+while slurmctld -D >> /var/log/slurm/slurmctld.log 2>&1; test -e /run/resting; do
+  while test -e /run/resting; do sleep 0.05; done
+done &
 SLURM_JWT=daemon setpriv --reuid=65534 --regid=65534 --clear-groups \
   slurmrestd -a rest_auth/jwt -s openapi/slurmctld,openapi/util "127.0.0.1:$1" \
   > /var/log/slurm/slurmrestd.log 2>&1 &
@@ -113,12 +117,26 @@ class RealSlurm:
 
     def scontrol(self, *words: str) -> str:
         """Run scontrol as root beside the daemons."""
+        return self.inside("scontrol", *words)
+
+    def rest_slurmctld(self) -> None:
+        """Kill slurmctld as a crash would; it stays away until it is woken."""
+        self.inside("touch", "/run/resting")
+        self.inside("sh", "-c", "kill -KILL $(cat /run/slurmctld.pid)")
+
+    def wake_slurmctld(self, within: float = 30) -> None:
+        """Start it again on the state it saved, and return once it answers."""
+        self.inside("rm", "/run/resting")
+        wait_for(self._answers, "slurmctld is back", within=within)
+
+    def inside(self, *words: str) -> str:
+        """Run a program as root beside the daemons."""
         assert self._process is not None
         inside = next(iter(children(self._process.pid)), None)
         if inside is None:
             raise LocalError("Slurm is not running")
         enter = ("nsenter", f"--target={inside}", "--mount", "--pid", "--root", "--wd=/")
-        return run([*enter, "scontrol", *words])
+        return run([*enter, *words])
 
     def token(self, user: str = "root", seconds: int = 3600) -> str:
         """A JSON web token that this Slurm takes."""
