@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from windlass.slurm.model import ExitCode, Instant, Limit, States
+from windlass.slurm.model import ExitCode, Instant, Limit
+from windlass.values.states import JobState
 
 
 class Tres(Struct, frozen=True, gc=False):
@@ -86,7 +87,7 @@ class PastJob(Struct, frozen=True, gc=False):
     partition: str = ""
     qos: str = ""
     nodes: str = ""
-    states: States = frozenset()
+    state: JobState = JobState("UNKNOWN", frozenset())
     reason: str = ""
     exit_code: ExitCode = ExitCode()
     submitted_at: Instant = None

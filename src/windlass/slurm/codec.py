@@ -8,12 +8,12 @@ from windlass.slurm import wire
 from windlass.slurm.errors import Absent
 from windlass.slurm.model import (
     UNLIMITED,
+    BriefJob,
     Conf,
     ExitCode,
     GresAllocation,
     Instant,
     Job,
-    JobState,
     License,
     Limit,
     Listing,
@@ -24,10 +24,10 @@ from windlass.slurm.model import (
     Ping,
     Reservation,
     Share,
-    States,
     Submitted,
 )
 from windlass.slurm.statistics import Diag
+from windlass.values.states import JobState, NodeState
 
 # --- Small shapes --------------------------------------------------------------------------
 
@@ -47,7 +47,7 @@ def instant(raw: wire.Number) -> Instant:
     return whole(raw) or None
 
 
-def words(raw: Iterable[str] | None) -> States:
+def words(raw: Iterable[str] | None) -> frozenset[str]:
     return frozenset(raw or ())
 
 
@@ -62,7 +62,7 @@ def exit_code(raw: wire.WireExit) -> ExitCode:
 def node(raw: wire.WireNode) -> Node:
     return Node(
         name=raw.name,
-        states=words(raw.state),
+        state=NodeState.parse(raw.state or ()),
         reason=raw.reason,
         reason_by=raw.reason_set_by_user,
         reason_at=instant(raw.reason_changed_at),
@@ -121,7 +121,7 @@ def job(raw: wire.WireJob) -> Job:
     return Job(
         id=raw.job_id,
         name=raw.name,
-        states=words(raw.job_state),
+        state=JobState.parse(raw.job_state or ()),
         reason=raw.state_reason,
         description=raw.state_description,
         flags=words(raw.flags),
@@ -187,8 +187,8 @@ def one_job(answer: wire.JobsAnswer) -> Job:
     raise Absent("no such job")
 
 
-def job_states(answer: wire.JobStatesAnswer) -> tuple[JobState, ...]:
-    return tuple(JobState(raw.job_id, words(raw.state)) for raw in answer.jobs or ())
+def job_states(answer: wire.JobStatesAnswer) -> tuple[BriefJob, ...]:
+    return tuple(BriefJob(raw.job_id, JobState.parse(raw.state or ())) for raw in answer.jobs or ())
 
 
 def submitted(answer: wire.SubmitAnswer) -> Submitted:
@@ -243,7 +243,7 @@ def resources(answer: wire.ResourcesAnswer) -> tuple[NodeAllocation, ...]:
 def partition(raw: wire.WirePartition) -> Partition:
     return Partition(
         name=raw.name,
-        states=words(raw.partition.state),
+        state=next(iter(raw.partition.state or ()), "UNKNOWN"),
         nodes=raw.nodes.configured,
         node_sets=raw.node_sets,
         node_count=raw.nodes.total,

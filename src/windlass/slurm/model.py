@@ -1,13 +1,15 @@
 """What Slurm is made of, as the rest of Windlass sees it: one frozen type each, whatever the wire.
 
 Units: memory in MiB, time limits in minutes, instants in seconds since the epoch (None: never).
-Hostlists (`w-[0-3]`) stay as Slurm writes them. States are sets of Slurm's own words.
+Hostlists (`w-[0-3]`) stay as Slurm writes them; values.hostlist expands them.
 """
 
 import math
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
+
+from windlass.values.states import JobState, NodeState
 
 T = TypeVar("T")
 
@@ -16,7 +18,6 @@ Limit: TypeAlias = float | None
 
 UNLIMITED: Final = math.inf
 Instant: TypeAlias = int | None
-States: TypeAlias = frozenset[str]
 
 
 class Listing(Struct, Generic[T], frozen=True):
@@ -27,10 +28,10 @@ class Listing(Struct, Generic[T], frozen=True):
 
 
 class Node(Struct, frozen=True, gc=False):
-    """A node; its states are one base (IDLE, MIXED, DOWN ...) and flags (DRAIN, EXTERNAL ...)."""
+    """A node. APIs before v0.0.44 do not say that one is EXTERNAL."""
 
     name: str
-    states: States = frozenset()
+    state: NodeState = NodeState("UNKNOWN", frozenset())
     reason: str = ""
     reason_by: str = ""
     reason_at: Instant = None
@@ -83,7 +84,7 @@ class Job(Struct, frozen=True, gc=False):
 
     id: int
     name: str = ""
-    states: States = frozenset()
+    state: JobState = JobState("UNKNOWN", frozenset())
     reason: str = ""
     description: str = ""
     flags: frozenset[str] = frozenset()
@@ -136,16 +137,17 @@ class Job(Struct, frozen=True, gc=False):
     directory: str = ""
 
 
-class JobState(Struct, frozen=True, gc=False):
+class BriefJob(Struct, frozen=True, gc=False):
     """The cheapest answer about a job. An array has one for each task: `12_3`."""
 
     key: str
-    states: States = frozenset()
+    state: JobState
 
 
 class Partition(Struct, frozen=True, gc=False):
     name: str
-    states: States = frozenset()
+    state: str = "UNKNOWN"
+    """UP, DOWN, DRAIN or INACTIVE."""
     nodes: str = ""
     node_sets: str = ""
     node_count: int = 0

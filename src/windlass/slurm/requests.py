@@ -10,9 +10,9 @@ from windlass.slurm import codec, wire
 from windlass.slurm.call import Request, segment
 from windlass.slurm.errors import Errno, Fault, error_for
 from windlass.slurm.model import (
+    BriefJob,
     Conf,
     Job,
-    JobState,
     License,
     Listing,
     Node,
@@ -129,7 +129,7 @@ def job(job_id: int) -> Request[Job]:
     return Request("GET", path, wire.JobsAnswer, codec.one_job, absent=NO_JOB, safe=True)
 
 
-def job_states(job_id: int | None = None) -> Request[tuple[JobState, ...]]:
+def job_states(job_id: int | None = None) -> Request[tuple[BriefJob, ...]]:
     """All jobs or one; slurmrestd 26.05 answers a list of ids with HTTP 500."""
     query = () if job_id is None else (("job_id", str(job_id)),)
     path, answer = "/jobs/state/", wire.JobStatesAnswer
@@ -234,7 +234,9 @@ def reservations(since: int | None = None) -> Request[Listing[Reservation] | Non
 
 def reservation(name: str) -> Request[Reservation]:
     path, answer = f"/reservation/{segment(name)}", wire.ReservationsAnswer
-    return Request("GET", path, answer, codec.one_reservation, absent=NO_RESERVATION, safe=True)
+    # Where there are other reservations slurmrestd calls the unknown name an invalid query.
+    absent = NO_RESERVATION | {int(Errno.ESLURM_REST_INVALID_QUERY)}
+    return Request("GET", path, answer, codec.one_reservation, absent=absent, safe=True)
 
 
 def write_reservation(spec: ReservationSpec) -> Request[None]:

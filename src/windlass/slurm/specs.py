@@ -16,6 +16,7 @@ class NodeUpdate(Struct, frozen=True, kw_only=True):
     comment: str | None = None
     extra: str | None = None
     features: tuple[str, ...] | None = None
+    """Those that are active must stay among them, or be changed in the same call."""
     active_features: tuple[str, ...] | None = None
     gres: str | None = None
     weight: int | None = None

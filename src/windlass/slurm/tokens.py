@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from windlass.slurm.errors import Unauthorized
-
-Now = Callable[[], float]
-"""Seconds since the epoch."""
+from windlass.values.clock import Clock
 
 
 class Tokens(Protocol):
@@ -69,7 +67,7 @@ class MintedToken:
     """Tokens signed with Slurm's own key (the file jwt_key=), renewed before they end."""
 
     key: bytes = field(repr=False)
-    now: Now
+    clock: Clock
     user: str = "slurm"
     lifespan: int = 3600
     _text: str = field(default="", init=False, repr=False)
@@ -77,7 +75,7 @@ class MintedToken:
     _made_at: float = field(default=0.0, init=False)
 
     def token(self) -> str:
-        now = self.now()
+        now = self.clock.now()
         # A clock that was set back would otherwise keep a token that begins in the future.
         if not self._text or now >= self._renew_at or now < self._made_at:
             self._text = mint(self.key, self.user, now, self.lifespan)

@@ -37,6 +37,7 @@ ProctrackType=proctrack/linuxproc
 MailProg=/bin/true
 SlurmctldPidFile=/run/slurmctld.pid
 MaxNodeCount=20000
+SchedulerParameters=sched_min_interval=1000,batch_sched_delay=0,sched_interval=1
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
 

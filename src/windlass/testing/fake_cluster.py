@@ -1,0 +1,139 @@
+"""The state behind the fake Slurm, and how its jobs get nodes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from msgspec import json
+
+from windlass.slurm import wire
+from windlass.slurm.call import Response
+from windlass.slurm.errors import Errno
+from windlass.values.hostlist import expand, fold
+
+BASES: Final = frozenset({"IDLE", "MIXED", "ALLOCATED", "DOWN", "UNKNOWN"})
+
+
+class Rejected(Exception):
+    """slurmctld said no."""
+
+    def __init__(self, errno: int, status: int = 422) -> None:
+        super().__init__(errno)
+        self.errno = errno
+        self.status = status
+
+
+@dataclass(slots=True)
+class FakeCluster:
+    now: Callable[[], float]
+    nodes: dict[str, wire.WireNode] = field(default_factory=dict)
+    jobs: dict[int, wire.WireJob] = field(default_factory=dict)
+    partitions: dict[str, wire.WirePartition] = field(default_factory=dict)
+    reservations: dict[str, wire.WireReservation] = field(default_factory=dict)
+    _changed: dict[str, int] = field(default_factory=dict)
+    _next_job: int = 1
+
+    def __post_init__(self) -> None:
+        state = wire.WirePartitionState(["UP"])
+        everything = wire.WirePartition(name="all", partition=state, node_sets="ALL")
+        everything.flags = ["DEFAULT"]
+        self.partitions["all"] = everything
+        self.touch("nodes", "jobs", "partitions", "reservations")
+
+    def touch(self, *kinds: str) -> None:
+        """Note that something of these kinds has changed just now."""
+        for kind in kinds:
+            self._changed[kind] = int(self.now())
+
+    def finish(self, job_id: int, state: str = "COMPLETED", code: int = 0) -> None:
+        """End a job, as the world outside would."""
+        self.end(self.jobs[job_id], state)
+        self.jobs[job_id].exit_code.return_code = number(code)
+
+    def unchanged(self, kind: str, since: int | None) -> bool:
+        """Slurm counts whole seconds, and takes the last one for changed, to be sure."""
+        return since is not None and since - 1 >= self._changed[kind]
+
+    def node(self, name: str) -> wire.WireNode:
+        if name not in self.nodes:
+            raise Rejected(Errno.ESLURM_INVALID_NODE_NAME)
+        return self.nodes[name]
+
+    def job(self, text: str) -> wire.WireJob:
+        if int(text) not in self.jobs:
+            raise Rejected(Errno.ESLURM_INVALID_JOB_ID, 404)
+        return self.jobs[int(text)]
+
+    def users_of(self, name: str) -> list[wire.WireJob]:
+        """The jobs that run on a node."""
+        running = (job for job in self.jobs.values() if job.job_state == ["RUNNING"])
+        return [job for job in running if name in expand(job.nodes)]
+
+    def settle(self, name: str) -> None:
+        """Give a node the base state and the allocation that its jobs make."""
+        node = self.nodes[name]
+        node.alloc_cpus = sum(cpus_on_node(job, node) for job in self.users_of(name))
+        base = "IDLE" if not node.alloc_cpus else "MIXED"
+        if node.alloc_cpus >= node.cpus:
+            base = "ALLOCATED"
+        words = [word for word in node.state or () if word not in BASES]
+        if "DOWN" not in (node.state or ()):
+            node.state = [base, *words]
+        self.touch("nodes")
+
+    def place(self, job: wire.WireJob, wanted: list[str]) -> None:
+        """Start a job if enough nodes have room for it, those it named first."""
+        free = [node for node in self.nodes.values() if self._has_room(node, job)]
+        chosen = [node.name for node in free if not wanted or node.name in wanted]
+        count = int(job.node_count.number)
+        if len(chosen) < count:
+            job.state_reason = "Resources"
+            return
+        job.nodes = fold(chosen[:count])
+        job.job_state, job.state_reason = ["RUNNING"], "None"
+        job.start_time = number(int(self.now()))
+        for name in chosen[:count]:
+            self.settle(name)
+
+    def _has_room(self, node: wire.WireNode, job: wire.WireJob) -> bool:
+        words = set(node.state or ())
+        unusable = words & {"DRAIN", "DOWN", "MAINTENANCE"}
+        return not unusable and node.cpus - node.alloc_cpus >= cpus_on_node(job, node)
+
+    def end(self, job: wire.WireJob, state: str) -> None:
+        names = expand(job.nodes)
+        job.job_state = [state]
+        job.end_time = number(int(self.now()))
+        for name in names:
+            self.settle(name)
+        self.touch("jobs")
+
+    def new_job(self) -> wire.WireJob:
+        job = wire.WireJob(job_id=self._next_job, job_state=["PENDING"])
+        self._next_job += 1
+        self.jobs[job.job_id] = job
+        self.touch("jobs")
+        return job
+
+
+def number(value: float) -> wire.Number:
+    return wire.Number(set=True, number=value)
+
+
+def said(answer: wire.Answer, status: int = 200) -> Response:
+    return Response(status, is_json=True, body=json.encode(answer))
+
+
+def rejection(error: Rejected) -> Response:
+    fault = wire.WireError(error.errno, f"Slurm's text of {error.errno}", "the fake said no")
+    return said(wire.Answer(errors=[fault]), error.status)
+
+
+def not_found() -> wire.Answer:
+    """How slurmrestd says that it found no such node or reservation: 200 and no number."""
+    return wire.Answer(errors=[wire.WireError(0, "No error", "Failure to query")])
+
+
+def cpus_on_node(job: wire.WireJob, node: wire.WireNode) -> int:
+    """All of them for an exclusive job."""
+    return int(job.cpus_per_task.number) or node.cpus
