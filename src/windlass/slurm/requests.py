@@ -124,7 +124,8 @@ def jobs(since: int | None = None) -> Request[Listing[Job] | None]:
     return Request("GET", "/jobs/", wire.JobsAnswer, codec.jobs, query=query, safe=True)
 
 
-def job(job_id: int) -> Request[Job]:
+def job(job_id: int | str) -> Request[Job]:
+    """One job; a task of an array is `12_3`."""
     path = f"/job/{job_id}"
     return Request("GET", path, wire.JobsAnswer, codec.one_job, absent=NO_JOB, safe=True)
 

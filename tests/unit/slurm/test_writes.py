@@ -1,0 +1,163 @@
+import asyncio
+from collections.abc import Coroutine
+from itertools import groupby
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windlass.slurm import requests
+from windlass.slurm.client import Client
+from windlass.slurm.errors import Absent, Refused, SlurmError, Unavailable
+from windlass.slurm.model import Node
+from windlass.slurm.specs import NodeUpdate
+from windlass.slurm.tokens import StaticToken
+from windlass.slurm.versions import Version
+from windlass.slurm.writes import Batch, NodeWriter, already_so, batches
+from windlass.testing.fake_cluster import FakeCluster
+from windlass.testing.fake_slurm import FakeSlurm
+from windlass.values.states import NodeState
+
+DRAIN = NodeUpdate(state="DRAIN", reason="x")
+RESUME = NodeUpdate(state="RESUME")
+OTHER = NodeUpdate(comment="other")
+
+
+@pytest.fixture
+def fake() -> FakeSlurm:
+    return FakeSlurm(FakeCluster(now=lambda: 1000))
+
+
+def client(fake: FakeSlurm) -> Client:
+    return Client(fake, StaticToken("root"), Version.V45)
+
+
+def written(
+    fake: FakeSlurm, *updates: tuple[str, NodeUpdate], count: int = 8
+) -> list[SlurmError | None]:
+    """What each caller is told."""
+
+    async def main() -> list[SlurmError | None]:
+        slurm = client(fake)
+        if not fake.cluster.nodes:
+            line = f"NodeName=w-[0-{count - 1}] CPUs=4 State=EXTERNAL"
+            await slurm.send(requests.create_nodes(line))
+        fake.calls.clear()
+        writer = NodeWriter(slurm, tick=0)
+        running = asyncio.create_task(writer.run())
+        calls: list[Coroutine[Any, Any, None]] = [writer.update(*each) for each in updates]
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        running.cancel()
+        return [each if isinstance(each, SlurmError) else None for each in answers]
+
+    return asyncio.run(main())
+
+
+def test_equal_updates_of_many_nodes_are_one_call(fake: FakeSlurm) -> None:
+    told = written(fake, *((f"w-{index}", DRAIN) for index in range(8)))
+
+    assert told == [None] * 8
+    assert fake.calls == ["POST /nodes/"]
+    assert {node.reason for node in fake.cluster.nodes.values()} == {"x"}
+
+
+def test_the_one_that_slurm_does_not_know_is_told_so_and_the_others_are_done(
+    fake: FakeSlurm,
+) -> None:
+    names = ["w-0", "w-1", "absent", "w-2", "w-3"]
+    told = written(fake, *((name, DRAIN) for name in names))
+
+    assert [type(each) for each in told] == [type(None)] * 2 + [Absent] + [type(None)] * 2
+    assert fake.cluster.nodes["w-3"].reason == "x"
+
+
+def test_a_resume_that_was_carried_out_within_a_refused_call_is_a_success(fake: FakeSlurm) -> None:
+    written(fake, ("w-0", DRAIN), ("w-1", DRAIN))
+    told = written(fake, *((f"w-{index}", RESUME) for index in range(4)))
+
+    assert told == [None] * 4
+
+
+def test_what_nobody_can_do_is_refused_to_each(fake: FakeSlurm) -> None:
+    told = written(fake, ("w-0", NodeUpdate(state="NONSENSE")), ("w-1", DRAIN))
+
+    assert [type(each) for each in told] == [Refused, type(None)]
+
+
+def test_without_an_answer_every_caller_is_told_after_one_call(fake: FakeSlurm) -> None:
+    written(fake, ("w-0", DRAIN))
+    fake.down = True
+    told = written(fake, *((f"w-{index}", OTHER) for index in range(8)))
+
+    assert {type(each) for each in told} == {Unavailable}
+    assert len(fake.calls) == 1
+
+
+def test_two_updates_of_one_node_keep_their_order(fake: FakeSlurm) -> None:
+    written(fake, ("w-0", DRAIN), ("w-1", DRAIN), ("w-0", RESUME))
+
+    assert "DRAIN" not in (fake.cluster.nodes["w-0"].state or ())
+    assert "DRAIN" in (fake.cluster.nodes["w-1"].state or ())
+
+
+def test_a_caller_that_gives_up_does_not_disturb_the_others(fake: FakeSlurm) -> None:
+    async def main() -> None:
+        slurm = client(fake)
+        await slurm.send(requests.create_nodes("NodeName=w-[0-1] State=EXTERNAL"))
+        writer = NodeWriter(slurm, tick=0)
+        running = asyncio.create_task(writer.run())
+        impatient = asyncio.create_task(writer.update("w-0", OTHER))
+        patient = asyncio.create_task(writer.update("w-0", OTHER))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        await patient
+        running.cancel()
+
+    asyncio.run(main())
+    assert fake.cluster.nodes["w-0"].comment == "other"
+
+
+@pytest.mark.parametrize(
+    ("words", "update", "so"),
+    [
+        ("IDLE+DRAIN", NodeUpdate(state="DRAIN"), True),
+        ("IDLE", NodeUpdate(state="DRAIN"), False),
+        ("IDLE", RESUME, True),
+        ("DOWN", RESUME, False),
+        ("DOWN", NodeUpdate(state="DOWN"), True),
+        ("IDLE+DRAIN", NodeUpdate(state="UNDRAIN"), False),
+        ("IDLE", NodeUpdate(comment="kept"), True),
+        ("IDLE", NodeUpdate(comment="else"), False),
+        ("IDLE", NodeUpdate(state="POWER_DOWN"), False),
+    ],
+)
+def test_a_node_is_already_so(words: str, update: NodeUpdate, so: bool) -> None:
+    node = Node("w-0", NodeState.parse(words), comment="kept")
+
+    assert already_so(node, update) == so
+
+
+UPDATES = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([DRAIN, RESUME, OTHER])))
+
+
+@given(UPDATES)
+def test_batches_keep_every_update_and_the_order_of_each_node(
+    wanted: list[tuple[str, NodeUpdate]],
+) -> None:
+    made, places = batches(wanted)
+
+    for name in "abcd":
+        sent = [batch.update for batch in made if name in batch.names]
+        own = (update for each, update in wanted if each == name)
+        assert sent == [update for update, _ in groupby(own)]
+    for (name, update), place in zip(wanted, places, strict=True):
+        assert made[place].update == update
+        assert name in made[place].names
+
+
+def test_batches_group_what_can_go_together() -> None:
+    wanted = [("a", DRAIN), ("b", OTHER), ("c", DRAIN), ("a", OTHER)]
+
+    made, _ = batches(wanted)
+    assert made == [Batch(DRAIN, ("a", "c")), Batch(OTHER, ("b", "a"))]
