@@ -1,0 +1,271 @@
+"""A copy of one Slurm's nodes, jobs, partitions and reservations, kept current by cheap calls.
+
+    nodes, partitions, reservations   GET ?update_time=   304 while nothing changed
+    jobs                              GET jobs/state      then the few that changed, one by one
+    a pulse                           GET ping            knows at once that slurmctld is away;
+                                                          elsewhere slurmrestd takes 10 s for that
+    the controller's clock            GET diag            a clock set back would hide all changes
+
+Subscribers hear which names changed and how; they read the tables. When Slurm does not answer the
+tables stay, `unknown_since` says from when they may be wrong, and the first answer is a full read.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from msgspec import Struct
+
+from windlass.slurm import requests
+from windlass.slurm.call import Request
+from windlass.slurm.errors import Absent, SlurmError
+from windlass.slurm.model import Job, Listing, Node, Partition, Reservation
+from windlass.slurm.pace import QUICK, SLOW, Pace, Rhythm
+from windlass.slurm.table import Change, Table, by_name, job_keys
+from windlass.values.clock import Clock, Instant, Seconds
+from windlass.values.states import JobState
+
+T = TypeVar("T", bound=Struct)
+R = TypeVar("R")
+
+FEW: Final = 64
+"""Up to so many changed jobs are read one by one; more, and the whole list is cheaper."""
+AT_ONCE: Final = 8
+RARELY: Final = 20
+"""The list of all jobs takes at most one part in so many of the time."""
+CHECK: Final = Seconds(30.0)
+REFRESH: Final = Seconds(60.0)
+
+
+class Sender(Protocol):
+    async def send(self, request: Request[R]) -> R: ...
+
+
+@dataclass(slots=True)
+class Feed(Generic[T]):
+    """One kind: its table, and who wants to hear of it."""
+
+    kind: str
+    table: Table[T] = field(default_factory=Table)
+    _wakers: list[Callable[[Change[T]], None]] = field(default_factory=list)
+    _staleness: list[Callable[[], None]] = field(default_factory=list)
+    _told_unknown: bool = False
+    nudged: asyncio.Event = field(default_factory=asyncio.Event)
+    read: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def subscribe(
+        self,
+        wake: Callable[[Change[T]], None],
+        where: Callable[[Change[T]], bool] = lambda _change: True,
+    ) -> Callable[[], None]:
+        """Have `wake` called for every change that `where` picks; call the answer to stop."""
+
+        def wanted(change: Change[T]) -> None:
+            if where(change):
+                wake(change)
+
+        self._wakers.append(wanted)
+        return lambda: self._wakers.remove(wanted)
+
+    def on_staleness(self, wake: Callable[[], None]) -> None:
+        """Have `wake` called when this kind becomes unknown, and when it is known again."""
+        self._staleness.append(wake)
+
+    def publish(self, found: Iterable[Change[T]]) -> None:
+        for change in found:
+            for wake in tuple(self._wakers):
+                wake(change)
+
+    def tell_staleness(self, *, unknown: bool) -> None:
+        if unknown != self._told_unknown:
+            self._told_unknown = unknown
+            for wake in self._staleness:
+                wake()
+
+    def nudge(self) -> None:
+        """Ask again soon: the caller knows that something has changed."""
+        self.nudged.set()
+
+
+@dataclass(slots=True)
+class Mirror:
+    """`run` keeps it current until it is cancelled, and needs a parent task."""
+
+    slurm: Sender
+    clock: Clock
+    pace: Pace = QUICK
+    slow: Pace = SLOW
+    check_every: Seconds = CHECK
+    """Between two looks at the controller's clock."""
+    refresh_every: Seconds = REFRESH
+    """Between two lists of all jobs, for changes that leave a job's state alone."""
+    nodes: Feed[Node] = field(default_factory=lambda: Feed("nodes"))
+    jobs: Feed[Job] = field(default_factory=lambda: Feed("jobs"))
+    partitions: Feed[Partition] = field(default_factory=lambda: Feed("partitions"))
+    reservations: Feed[Reservation] = field(default_factory=lambda: Feed("reservations"))
+    _states: dict[str, JobState] = field(default_factory=dict)
+    _refresh_at: Seconds | None = None
+
+    @property
+    def feeds(self) -> tuple[Feed[Any], ...]:
+        return (self.nodes, self.jobs, self.partitions, self.reservations)
+
+    async def synced(self) -> None:
+        """Return once every kind has been read."""
+        for feed in self.feeds:
+            await feed.read.wait()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for feed, poll, pace in self._pollers():
+                tasks.create_task(self._keep(feed, poll, pace), name=f"mirror {feed.kind}")
+            tasks.create_task(self._pulse(), name="mirror pulse")
+            tasks.create_task(self._watch_clock(), name="mirror clock")
+
+    def _pollers(self) -> tuple[tuple[Feed[Any], Callable[[], Awaitable[bool]], Pace], ...]:
+        return (
+            (self.nodes, lambda: self._poll(self.nodes, requests.nodes), self.pace),
+            (self.jobs, self._poll_jobs, self.pace),
+            (self.partitions, lambda: self._poll(self.partitions, requests.partitions), self.slow),
+            (
+                self.reservations,
+                lambda: self._poll(self.reservations, requests.reservations),
+                self.slow,
+            ),
+        )
+
+    # --- One kind --------------------------------------------------------------------------
+
+    async def _keep(self, feed: Feed[T], poll: Callable[[], Awaitable[bool]], pace: Pace) -> None:
+        rhythm = Rhythm.start(pace)
+        while True:
+            began = self.clock.monotonic()
+            try:
+                changed = await poll()
+            except SlurmError:
+                self._lose(feed)
+                rhythm = rhythm.after_failure()
+            else:
+                cost = Seconds(self.clock.monotonic() - began)
+                rhythm = rhythm.after_change(cost) if changed else rhythm.after_nothing(cost)
+                feed.read.set()
+                feed.tell_staleness(unknown=False)
+            await self._pause(feed, rhythm.wait)
+
+    async def _pause(self, feed: Feed[T], wait: Seconds) -> None:
+        try:
+            async with asyncio.timeout(wait):
+                await feed.nudged.wait()
+        except TimeoutError:
+            return
+        feed.nudged.clear()
+
+    def _lose(self, feed: Feed[T]) -> None:
+        feed.table.lose(self.clock.now())
+        feed.tell_staleness(unknown=True)
+
+    async def _poll(
+        self, feed: Feed[T], request: Callable[[int | None], Request[Listing[T] | None]]
+    ) -> bool:
+        asked_at = self.clock.now()
+        listing = await self.slurm.send(request(feed.table.since))
+        if listing is None:
+            feed.table.confirm(asked_at)
+            return False
+        found = feed.table.replace(by_name(_name, listing.items), asked_at)
+        feed.table.since = listing.as_of
+        feed.publish(found)
+        return bool(found)
+
+    # --- Jobs ------------------------------------------------------------------------------
+
+    async def _poll_jobs(self) -> bool:
+        asked_at = self.clock.now()
+        states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
+        moved = [key for key, state in states.items() if self._states.get(key) != state]
+        gone = [key for key in self.jobs.table.items if key not in states]
+        if len(moved) > FEW or self._must_list():
+            found = await self._list_jobs(asked_at)
+        else:
+            found = self.jobs.table.merge(await self._single_jobs(moved), gone, asked_at)
+        self._states = states
+        self.jobs.publish(found)
+        return bool(found)
+
+    def _must_list(self) -> bool:
+        """At first, after a silence, and now and then for what `jobs/state` does not tell."""
+        if self._refresh_at is None or self.jobs.table.unknown_since is not None:
+            return True
+        return self.clock.monotonic() >= self._refresh_at
+
+    async def _list_jobs(self, asked_at: Instant) -> list[Change[Job]]:
+        """Every job with everything, unless nothing at all has changed. The dearest call."""
+        began, table = self.clock.monotonic(), self.jobs.table
+        listing = await self.slurm.send(requests.jobs(table.since))
+        now = self.clock.monotonic()
+        self._refresh_at = Seconds(now + max(self.refresh_every, (now - began) * RARELY))
+        if listing is None:
+            table.confirm(asked_at)
+            return []
+        table.since = listing.as_of
+        return table.replace({key: job for job in listing.items for key in job_keys(job)}, asked_at)
+
+    async def _single_jobs(self, keys: list[str]) -> dict[str, Job]:
+        found: dict[str, Job] = {}
+        places = asyncio.Semaphore(AT_ONCE)
+
+        async def look(key: str) -> None:
+            async with places:
+                try:
+                    found[key] = await self.slurm.send(requests.job(key))
+                except Absent:
+                    return
+
+        await gathered(look(key) for key in keys)
+        return found
+
+    # --- Is anybody there, and what time is it there ---------------------------------------
+
+    async def _pulse(self) -> None:
+        """Know at once that slurmctld is away, or back."""
+        was_alive = True
+        while True:
+            alive = await self._alive()
+            for feed in self.feeds:
+                if not alive and feed.read.is_set():
+                    self._lose(feed)
+                if alive and not was_alive:
+                    feed.nudge()
+            was_alive = alive
+            await self.clock.sleep(self.pace.rest)
+
+    async def _alive(self) -> bool:
+        try:
+            return any(ping.responding for ping in await self.slurm.send(requests.ping()))
+        except SlurmError:
+            return False
+
+    async def _watch_clock(self) -> None:
+        while True:
+            await self.clock.sleep(self.check_every)
+            try:
+                now = (await self.slurm.send(requests.diag())).now
+            except SlurmError:
+                continue
+            for feed in self.feeds:
+                if feed.table.since is not None and now < feed.table.since - 1:
+                    feed.table.since = None
+                    feed.nudge()
+
+
+def _name(item: Struct) -> str:
+    return str(item.name)  # type: ignore[attr-defined] # every listed kind has one
+
+
+async def gathered(work: Iterable[Awaitable[None]]) -> None:
+    """Wait for all; the first SlurmError is raised as itself, after the others have ended."""
+    answers = await asyncio.gather(*work, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer

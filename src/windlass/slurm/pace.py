@@ -1,0 +1,67 @@
+"""How long to wait before asking Slurm again. Pure.
+
+While things change: soon, but never so soon that asking is most of what slurmrestd does. At rest:
+ever later, up to a second, since "nothing changed" costs it a few milliseconds. Without an answer:
+backoff.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from windlass.values import backoff
+from windlass.values.clock import Seconds
+
+BUSY: Final = Seconds(0.25)
+REST: Final = Seconds(1.0)
+FAILED_FIRST: Final = Seconds(0.5)
+FAILED_MOST: Final = Seconds(10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The limits of one kind's rhythm."""
+
+    busy: Seconds = BUSY
+    """After a change."""
+    rest: Seconds = REST
+    """After a long time without any."""
+    slowing: float = 1.5
+    """Each answer without a change makes the next wait longer by this."""
+    most_load: float = 0.5
+    """The part of the time that may be spent waiting for answers."""
+    failed_first: Seconds = FAILED_FIRST
+    failed_most: Seconds = FAILED_MOST
+
+
+QUICK: Final = Pace()
+SLOW: Final = Pace(busy=Seconds(1.0), rest=Seconds(5.0))
+"""For what changes by the hand of an administrator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """Where a poller stands; each answer gives the next."""
+
+    pace: Pace
+    wait: Seconds
+    failures: int = 0
+
+    @classmethod
+    def start(cls, pace: Pace) -> "Rhythm":
+        return cls(pace, pace.busy)
+
+    def after_change(self, cost: Seconds) -> "Rhythm":
+        return Rhythm(self.pace, Seconds(max(self.pace.busy, self._breather(cost))))
+
+    def after_nothing(self, cost: Seconds) -> "Rhythm":
+        slower = min(self.pace.rest, max(self.pace.busy, self.wait) * self.pace.slowing)
+        return Rhythm(self.pace, Seconds(max(slower, self._breather(cost))))
+
+    def after_failure(self) -> "Rhythm":
+        failures = self.failures + 1
+        first, cap = self.pace.failed_first, self.pace.failed_most
+        return Rhythm(self.pace, backoff.delay(failures, first=first, cap=cap), failures)
+
+    def _breather(self, cost: Seconds) -> float:
+        """The wait that keeps an answer of this cost within the allowed load."""
+        return cost * (1 - self.pace.most_load) / self.pace.most_load

@@ -1,0 +1,238 @@
+"""The mirror in virtual time against the fake Slurm."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from tests.unit.slurm.virtual import VirtualClock, run
+from windlass.slurm import requests
+from windlass.slurm.client import Client
+from windlass.slurm.mirror import Mirror
+from windlass.slurm.model import Node
+from windlass.slurm.specs import JobSpec, NodeUpdate
+from windlass.slurm.table import Change
+from windlass.slurm.tokens import StaticToken
+from windlass.slurm.versions import Version
+from windlass.testing.fake_cluster import FakeCluster
+from windlass.testing.fake_slurm import FakeSlurm
+
+
+@dataclass(slots=True)
+class Stage:
+    fake: FakeSlurm
+    slurm: Client
+    mirror: Mirror
+    clock: VirtualClock
+    heard: list[str] = field(default_factory=list)
+
+    async def update(self, name: str, update: NodeUpdate) -> None:
+        await self.slurm.send(requests.update_node(name, update))
+
+    async def submit(self, **fields: str) -> int:
+        spec = JobSpec(external=True, nodes="1", **fields)  # type: ignore[arg-type]
+        return (await self.slurm.send(requests.submit(spec))).job_id
+
+    def count(self, call: str) -> int:
+        return self.fake.calls.count(call)
+
+
+@asynccontextmanager
+async def stage(nodes: int = 4) -> AsyncIterator[Stage]:
+    clock = VirtualClock()
+    fake = FakeSlurm(FakeCluster(now=clock.now))
+    slurm = Client(fake, StaticToken("root"), Version.V45)
+    line = f"NodeName=w-[0-{nodes - 1}] CPUs=4 State=EXTERNAL"
+    await slurm.send(requests.create_nodes(line))
+    made = Stage(fake, slurm, Mirror(slurm, clock), clock)
+    for feed in made.mirror.feeds:
+        feed.subscribe(lambda change: made.heard.append(change.name))
+    running = asyncio.create_task(made.mirror.run())
+    await made.mirror.synced()
+    made.heard.clear()
+    try:
+        yield made
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+
+
+def play(scenario: Callable[[Stage], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with stage() as made:
+            await scenario(made)
+
+    run(main())
+
+
+def test_a_drain_is_heard_within_a_second_once_and_shown_in_the_table() -> None:
+    async def scenario(at: Stage) -> None:
+        await asyncio.sleep(30)  # long enough to be at rest
+        await at.update("w-2", NodeUpdate(state="DRAIN", reason="why"))
+        await asyncio.sleep(1.0)
+        assert at.heard == ["w-2"]
+        assert at.mirror.nodes.table.items["w-2"].reason == "why"
+        await asyncio.sleep(60)
+        assert at.heard == ["w-2"]
+
+    play(scenario)
+
+
+def test_a_predicate_picks_what_is_heard_and_a_stop_ends_it() -> None:
+    async def scenario(at: Stage) -> None:
+        drains: list[str] = []
+
+        def began_to_drain(change: Change[Node]) -> bool:
+            return change.after is not None and change.after.state.drain
+
+        stop = at.mirror.nodes.subscribe(lambda change: drains.append(change.name), began_to_drain)
+        await at.update("w-0", NodeUpdate(comment="x"))
+        await at.update("w-1", NodeUpdate(state="DRAIN", reason="x"))
+        await asyncio.sleep(2)
+        stop()
+        await at.update("w-3", NodeUpdate(state="DRAIN", reason="x"))
+        await asyncio.sleep(2)
+        assert drains == ["w-1"]
+
+    play(scenario)
+
+
+def test_nodes_that_come_and_go_are_heard_as_that() -> None:
+    async def scenario(at: Stage) -> None:
+        heard: list[tuple[str, bool, bool]] = []
+        at.mirror.nodes.subscribe(lambda each: heard.append((each.name, each.came, each.went)))
+        await at.slurm.send(requests.create_nodes("NodeName=new State=EXTERNAL"))
+        await asyncio.sleep(2)
+        await at.slurm.send(requests.delete_node("new"))
+        await asyncio.sleep(2)
+        assert heard == [("new", True, False), ("new", False, True)]
+
+    play(scenario)
+
+
+def test_what_moves_by_itself_wakes_nobody_but_is_kept_up_to_date() -> None:
+    async def scenario(at: Stage) -> None:
+        at.fake.cluster.nodes["w-0"].cpu_load = 77
+        at.fake.cluster.touch("nodes")
+        await asyncio.sleep(2)
+        assert at.heard == []
+        assert at.mirror.nodes.table.items["w-0"].cpu_load == 77
+
+    play(scenario)
+
+
+def test_a_job_is_followed_from_its_start_to_its_end_by_single_reads() -> None:
+    async def scenario(at: Stage) -> None:
+        lists = at.count("GET /jobs/")
+        job_id = await at.submit(name="mine")
+        await asyncio.sleep(1)
+        assert at.mirror.jobs.table.items[str(job_id)].state.running
+        at.fake.cluster.finish(job_id, "FAILED", code=3)
+        await asyncio.sleep(1)
+        ended = at.mirror.jobs.table.items[str(job_id)]
+        assert (ended.state.base, ended.exit_code.code) == ("FAILED", 3)
+        assert at.count("GET /jobs/") == lists
+
+    play(scenario)
+
+
+def test_many_jobs_at_once_are_read_as_one_list() -> None:
+    async def scenario(at: Stage) -> None:
+        lists = at.count("GET /jobs/")
+        for _ in range(100):
+            await at.submit()
+        await asyncio.sleep(1)
+        assert len(at.mirror.jobs.table.items) == 100
+        assert at.count("GET /jobs/") == lists + 1
+
+    play(scenario)
+
+
+def test_a_change_that_leaves_the_state_alone_is_seen_by_the_refresh() -> None:
+    async def scenario(at: Stage) -> None:
+        job_id = await at.submit()
+        await asyncio.sleep(1)
+        await at.slurm.send(requests.update_job(job_id, JobSpec(comment="late")))
+        await asyncio.sleep(at.mirror.refresh_every + 2)
+        assert at.mirror.jobs.table.items[str(job_id)].comment == "late"
+
+    play(scenario)
+
+
+def test_a_forgotten_job_goes() -> None:
+    async def scenario(at: Stage) -> None:
+        job_id = await at.submit()
+        await asyncio.sleep(1)
+        del at.fake.cluster.jobs[job_id]
+        await asyncio.sleep(2)
+        assert at.mirror.jobs.table.items == {}
+        assert at.heard[-1] == str(job_id)
+
+    play(scenario)
+
+
+def test_at_rest_a_minute_costs_few_calls_and_none_that_brings_a_list() -> None:
+    async def scenario(at: Stage) -> None:
+        await asyncio.sleep(30)
+        at.fake.calls.clear()
+        await asyncio.sleep(60)
+        assert len(at.fake.calls) < 60 * 4
+        assert at.heard == []
+
+    play(scenario)
+
+
+def test_silence_is_visible_at_once_and_ends_with_what_changed_meanwhile() -> None:
+    async def scenario(at: Stage) -> None:
+        table = at.mirror.nodes.table
+        wakes: list[bool] = []
+        at.mirror.nodes.on_staleness(lambda: wakes.append(table.unknown_since is None))
+        await asyncio.sleep(5)
+        at.fake.down = True
+        gone_at = at.clock.now()
+        await asyncio.sleep(1.1)
+        unknown = table.unknown_since
+        assert unknown is not None
+        assert gone_at - 1.1 <= unknown <= gone_at
+        at.fake.cluster.nodes["w-0"].comment = "meanwhile"
+        at.fake.down = False
+        await asyncio.sleep(1.1)
+        assert wakes == [False, True]
+        assert at.heard == ["w-0"]
+
+    play(scenario)
+
+
+def test_a_slurmrestd_that_is_gone_is_silence_too() -> None:
+    async def scenario(at: Stage) -> None:
+        at.fake.cut = True
+        await asyncio.sleep(2)
+        assert all(feed.table.unknown_since is not None for feed in at.mirror.feeds)
+        at.fake.cut = False
+        await asyncio.sleep(1.1)
+        assert all(feed.table.unknown_since is None for feed in at.mirror.feeds)
+        assert at.heard == []
+
+    play(scenario)
+
+
+def test_a_controllers_clock_that_was_set_back_hides_nothing_for_long() -> None:
+    async def scenario(at: Stage) -> None:
+        await asyncio.sleep(5)
+        at.clock.ahead -= 3600
+        await at.update("w-1", NodeUpdate(comment="in the past"))
+        await asyncio.sleep(at.mirror.check_every + 2)
+        assert at.heard == ["w-1"]
+
+    play(scenario)
+
+
+def test_a_nudge_asks_without_waiting() -> None:
+    async def scenario(at: Stage) -> None:
+        await asyncio.sleep(30)
+        await at.update("w-1", NodeUpdate(comment="x"))
+        at.mirror.nodes.nudge()
+        await asyncio.sleep(0.01)
+        assert at.heard == ["w-1"]
+
+    play(scenario)

@@ -1,0 +1,55 @@
+"""Virtual time: a loop whose clock jumps to the next timer, and Windlass's clock on top of it."""
+
+import asyncio
+import selectors
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from windlass.values.clock import Instant, Seconds
+
+T = TypeVar("T")
+
+
+class _JumpingSelector(selectors.SelectSelector):
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if not ready:
+            if timeout is None:
+                raise RuntimeError("every task waits and no timer is set")
+            self.now += timeout
+        return ready
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self._jumping = _JumpingSelector()
+        super().__init__(self._jumping)
+
+    def time(self) -> float:
+        return self._jumping.now
+
+
+@dataclass(slots=True)
+class VirtualClock:
+    """`ahead` is how far the wall clock stands from the loop's time; a test may make it jump."""
+
+    ahead: float = 1_000_000.0
+
+    def now(self) -> Instant:
+        return Instant(self.ahead + asyncio.get_running_loop().time())
+
+    def monotonic(self) -> Seconds:
+        return Seconds(asyncio.get_running_loop().time())
+
+    async def sleep(self, seconds: Seconds) -> None:
+        await asyncio.sleep(seconds)
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(main)
