@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from windlass.slurm import requests
 from windlass.slurm.call import Request, read
-from windlass.slurm.errors import Refused, Unsupported
+from windlass.slurm.errors import Refused, Unauthorized, Unsupported
 from windlass.slurm.tokens import StaticToken, Tokens
 from windlass.slurm.transport import Address, HttpTransport, Message, Transport
 from windlass.slurm.versions import NEWEST_FIRST, Version
@@ -31,7 +31,7 @@ class Client:
         message = Message(
             method=request.method,
             target=request.target(self.version),
-            headers={TOKEN_HEADER: self.tokens.token()},
+            headers={TOKEN_HEADER: _one_line(self.tokens.token())},
             body=request.content(self.version),
             safe=request.safe,
         )
@@ -40,6 +40,13 @@ class Client:
     def acting_with(self, tokens: Tokens | str) -> "Client":
         """The same Slurm in another user's name."""
         return Client(self.transport, as_tokens(tokens), self.version)
+
+
+def _one_line(token: str) -> str:
+    """Refuse what would end the header and begin another."""
+    if any(sign in token for sign in "\r\n\0"):
+        raise Unauthorized("the token has a line break in it; a token is one line")
+    return token
 
 
 def as_tokens(tokens: Tokens | str) -> Tokens:

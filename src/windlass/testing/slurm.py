@@ -64,6 +64,7 @@ while slurmctld -D >> /var/log/slurm/slurmctld.log 2>&1; test -e /run/resting; d
 done &
 SLURM_JWT=daemon setpriv --reuid=65534 --regid=65534 --clear-groups \
   slurmrestd -a rest_auth/jwt -s openapi/slurmctld,openapi/util "127.0.0.1:$1" \
+  unix:/var/log/slurm/slurmrestd.sock \
   > /var/log/slurm/slurmrestd.log 2>&1 &
 wait -n
 """
@@ -82,6 +83,11 @@ class RealSlurm:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.slurmrestd_port}"
+
+    @property
+    def socket(self) -> Path:
+        """slurmrestd listens here too."""
+        return self.logs / "slurmrestd.sock"
 
     @property
     def jwt_key(self) -> Path:
@@ -165,6 +171,7 @@ class RealSlurm:
     def _write_files(self) -> None:
         for name in ("etc", "log", "memory"):
             (self.folder / name).mkdir(parents=True)
+        self.logs.chmod(0o777)  # slurmrestd makes its socket there, as nobody
         host = socket.gethostname().partition(".")[0]  # slurmctld only starts where it belongs
         conf = CONF.format(host=host, slurmctld_port=self.slurmctld_port)
         (self.folder / "etc" / "slurm.conf").write_text(conf)
