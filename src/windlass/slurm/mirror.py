@@ -34,6 +34,7 @@ FEW: Final = 64
 AT_ONCE: Final = 8
 RARELY: Final = 20
 """The list of all jobs takes at most one part in so many of the time."""
+PATIENCE: Final = Seconds(1.5)
 CHECK: Final = Seconds(30.0)
 REFRESH: Final = Seconds(60.0)
 
@@ -241,9 +242,11 @@ class Mirror:
             await self.clock.sleep(self.pace.rest)
 
     async def _alive(self) -> bool:
+        """A ping that was under way when slurmctld died takes ten seconds: it counts as a no."""
         try:
-            return any(ping.responding for ping in await self.slurm.send(requests.ping()))
-        except SlurmError:
+            async with asyncio.timeout(PATIENCE):
+                return any(ping.responding for ping in await self.slurm.send(requests.ping()))
+        except (SlurmError, TimeoutError):
             return False
 
     async def _watch_clock(self) -> None:
