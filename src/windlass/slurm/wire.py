@@ -220,6 +220,10 @@ class WireTresText(Struct, gc=False):
 
 class WireAllowed(Struct, gc=False):
     allowed: str = ""
+
+
+class WirePartitionQos(Struct, gc=False):
+    allowed: str = ""
     assigned: str = ""
 
 
@@ -258,7 +262,7 @@ class WirePartition(Struct, gc=False):
     priority: WireTier = field(default_factory=WireTier)
     accounts: WireAllowed = field(default_factory=WireAllowed)
     groups: WireAllowed = field(default_factory=WireAllowed)
-    qos: WireAllowed = field(default_factory=WireAllowed)
+    qos: WirePartitionQos = field(default_factory=WirePartitionQos)
     topology: str = ""
 
 
