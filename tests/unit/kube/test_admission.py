@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from tests.unit.kube.virtual import clock
 from windlass.kube.admission import (
     AdmissionServer,
     Allowed,
@@ -22,6 +21,7 @@ from windlass.kube.admission import (
     read_review,
 )
 from windlass.kube.metrics import Metrics
+from windlass.testing.virtual import clock
 
 
 def asked(**request: Any) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.unit.kube.virtual import clock, run
 from windlass.kube.controller import Controller, Pace, Requeue, Terminal
 from windlass.kube.metrics import Metrics
 from windlass.kube.queue import Backoff, Queue
+from windlass.testing.virtual import clock, run
 
 Reconcile = Callable[[str], Awaitable[Requeue]]
 PACE = Pace(workers=2, slow=5, limit=60)

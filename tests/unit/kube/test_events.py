@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.kube.virtual import clock, run
 from windlass.kube.events import (
     Create,
     EventGone,
@@ -21,6 +20,7 @@ from windlass.kube.events import (
     Reporter,
     Telling,
 )
+from windlass.testing.virtual import clock, run
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 POD = Regarding("v1", "Pod", "slurm", "w-0", "uid-0")

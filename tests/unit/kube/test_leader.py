@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.unit.kube.virtual import clock, run
 from windlass.kube.leader import (
     Elector,
     Lease,
@@ -19,6 +18,7 @@ from windlass.kube.leader import (
     lease_object,
     read_lease,
 )
+from windlass.testing.virtual import clock, run
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 TERMS = Terms(identity="a", lease=15, renew=10, retry=2)

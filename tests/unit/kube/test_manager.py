@@ -9,13 +9,13 @@ import aiohttp
 import pytest
 
 from tests.unit.kube.test_leader import Line, Server
-from tests.unit.kube.virtual import clock, run
 from windlass.kube.controller import Controller, Pace, Requeue
 from windlass.kube.leader import Elector, Lost, Terms
 from windlass.kube.manager import Manager, Settings
 from windlass.kube.metrics import Metrics
 from windlass.kube.parts import Elected, Ended, Part, Started, Tree, Working
 from windlass.kube.queue import Queue
+from windlass.testing.virtual import clock, run
 
 SETTINGS = Settings(host="127.0.0.1", port=0, grace=20)
 

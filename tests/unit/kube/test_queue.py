@@ -7,8 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from tests.unit.kube.virtual import clock, run
 from windlass.kube.queue import Backoff, Closed, Queue, Schedule
+from windlass.testing.virtual import clock, run
 
 Scenario = Callable[[Queue[str]], Coroutine[Any, Any, None]]
 

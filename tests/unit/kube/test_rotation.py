@@ -3,10 +3,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.unit.kube.virtual import clock, run
 from windlass.kube.certificates import Terms
 from windlass.kube.rotation import Rotation, Stored, StoredMeanwhile
 from windlass.kube.serving import Pair, Serving
+from windlass.testing.virtual import clock, run
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 TERMS = Terms(

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from tests.unit.slurm.virtual import VirtualClock, run
 from windlass.slurm import requests
 from windlass.slurm.client import Client
 from windlass.slurm.mirror import Mirror
@@ -16,6 +15,7 @@ from windlass.slurm.tokens import StaticToken
 from windlass.slurm.versions import Version
 from windlass.testing.fake_cluster import FakeCluster
 from windlass.testing.fake_slurm import FakeSlurm
+from windlass.testing.virtual import VirtualClock, run
 
 
 @dataclass(slots=True)

@@ -1,4 +1,7 @@
-"""Virtual time: a loop whose clock jumps to the next timer, and Windlass's clock on top of it."""
+"""Virtual time: an event loop whose clock jumps to the next timer, and Windlass's clock on it.
+
+Hours pass in no time, always the same way.
+"""
 
 import asyncio
 import selectors
@@ -11,6 +14,10 @@ from windlass.values.clock import Instant, Seconds
 T = TypeVar("T")
 
 
+class NothingWillHappen(RuntimeError):
+    """Every task waits and no timer is set: the test would hang for ever."""
+
+
 class _JumpingSelector(selectors.SelectSelector):
     def __init__(self) -> None:
         super().__init__()
@@ -20,7 +27,7 @@ class _JumpingSelector(selectors.SelectSelector):
         ready = super().select(0)
         if not ready:
             if timeout is None:
-                raise RuntimeError("every task waits and no timer is set")
+                raise NothingWillHappen
             self.now += timeout
         return ready
 
@@ -41,15 +48,21 @@ class VirtualClock:
     ahead: float = 1_000_000.0
 
     def now(self) -> Instant:
-        return Instant(self.ahead + asyncio.get_running_loop().time())
+        return Instant(self.ahead + clock())
 
     def monotonic(self) -> Seconds:
-        return Seconds(asyncio.get_running_loop().time())
+        return Seconds(clock())
 
     async def sleep(self, seconds: Seconds) -> None:
         await asyncio.sleep(seconds)
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
+    """Run to the end in virtual time, which starts at 0."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main)
+
+
+def clock() -> float:
+    """The time of the running loop."""
+    return asyncio.get_running_loop().time()
