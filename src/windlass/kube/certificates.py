@@ -14,22 +14,13 @@ import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from ipaddress import ip_address
-from typing import Any, Final
+from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-SKEW: Final = timedelta(minutes=5)  # clocks of callers may be behind ours
+from windlass.kube import issuing
+from windlass.kube.issuing import SKEW, Bearer, Signer, pem
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,26 +55,12 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class _Signer:
-    """A certificate and its key, both ours."""
-
-    certificate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Signer) and self.certificate == other.certificate
-
-    def __hash__(self) -> int:
-        return hash(self.certificate)
-
-
-@dataclass(frozen=True, slots=True)
 class _Kept:
     """What a Secret holds: who signs, who will, who is trusted besides, and the serving pair."""
 
-    signs: _Signer
-    serves: _Signer
-    successor: _Signer | None = None
+    signs: Signer
+    serves: Signer
+    successor: Signer | None = None
     retiring: tuple[x509.Certificate, ...] = ()
 
     def data(self) -> dict[str, bytes]:
@@ -91,14 +68,14 @@ class _Kept:
         if self.successor is not None:
             trusted.append(self.successor.certificate)
         data = {
-            "ca.crt": b"".join(_pem(certificate) for certificate in trusted),
-            "ca.key": _private(self.signs.key),
-            "tls.crt": _pem(self.serves.certificate),
-            "tls.key": _private(self.serves.key),
+            "ca.crt": b"".join(pem(certificate) for certificate in trusted),
+            "ca.key": self.signs.key_pem,
+            "tls.crt": self.serves.certificate_pem,
+            "tls.key": self.serves.key_pem,
         }
         if self.successor is not None:
-            data["next.crt"] = _pem(self.successor.certificate)
-            data["next.key"] = _private(self.successor.key)
+            data["next.crt"] = self.successor.certificate_pem
+            data["next.key"] = self.successor.key_pem
         return data
 
 
@@ -197,26 +174,16 @@ def _renewal(certificate: x509.Certificate) -> datetime:
 def _read(stored: Mapping[str, bytes]) -> _Kept:
     """Raises ValueError, KeyError, TypeError or InvalidSignature where it is not what we stored."""
     first, *others = x509.load_pem_x509_certificates(stored["ca.crt"])
-    signs = _signer(first, stored["ca.key"])
-    serves = _signer(x509.load_pem_x509_certificate(stored["tls.crt"]), stored["tls.key"])
+    signs = issuing.read(first, stored["ca.key"])
+    serves = issuing.read(stored["tls.crt"], stored["tls.key"])
     serves.certificate.verify_directly_issued_by(first)
     successor = None
     if "next.crt" in stored:
-        certificate = x509.load_pem_x509_certificate(stored["next.crt"])
-        successor = _signer(certificate, stored["next.key"])
+        successor = issuing.read(stored["next.crt"], stored["next.key"])
     retiring = tuple(
         other for other in others if successor is None or other != successor.certificate
     )
     return _Kept(signs, serves, successor, retiring)
-
-
-def _signer(certificate: x509.Certificate, key: bytes) -> _Signer:
-    private = load_pem_private_key(key, password=None)
-    if not isinstance(private, ec.EllipticCurvePrivateKey):
-        raise TypeError("not an elliptic key")
-    if private.public_key() != certificate.public_key():
-        raise ValueError("a key does not belong to its certificate")
-    return _Signer(certificate, private)
 
 
 def _names(certificate: x509.Certificate) -> list[str]:
@@ -232,86 +199,12 @@ def _anew(terms: Terms, now: datetime) -> _Kept:
     return _Kept(signs, _leaf(signs, terms, now))
 
 
-def _authority(terms: Terms, now: datetime) -> _Signer:
-    key = ec.generate_private_key(ec.SECP256R1())
+def _authority(terms: Terms, now: datetime) -> Signer:
     # Each authority has a name of its own: with equal names some verifiers try only the first.
-    name = _name(f"windlass webhooks {now:%Y-%m-%dT%H:%M:%SZ}")
-    draft = _draft(name, name, key, now, terms.authority_life)
-    usage = _usage(signs_certificates=True)
-    certificate = (
-        draft.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    return _Signer(certificate, key)
+    name = f"windlass webhooks {now:%Y-%m-%dT%H:%M:%SZ}"
+    return issuing.authority(name, now, terms.authority_life)
 
 
-def _leaf(signer: _Signer, terms: Terms, now: datetime) -> _Signer:
-    key = ec.generate_private_key(ec.SECP256R1())
-    # A leaf never outlives its authority.
-    life = min(terms.leaf_life, signer.certificate.not_valid_after_utc - now)
-    draft = _draft(_name(terms.names[0][:64]), signer.certificate.subject, key, now, life)
-    alternative = x509.SubjectAlternativeName([_general(name) for name in terms.names])
-    issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.key.public_key())
-    certificate = (
-        draft.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(alternative, critical=False)
-        .add_extension(issuer, critical=False)
-        .sign(signer.key, hashes.SHA256())
-    )
-    return _Signer(certificate, key)
-
-
-def _draft(
-    subject: x509.Name,
-    issuer: x509.Name,
-    key: ec.EllipticCurvePrivateKey,
-    now: datetime,
-    life: timedelta,
-) -> x509.CertificateBuilder:
-    public = key.public_key()
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(public)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - SKEW)
-        .not_valid_after(now + life)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
-    )
-
-
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _name(text: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
-
-
-def _general(name: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ip_address(name))
-    except ValueError:
-        return x509.DNSName(name)
-
-
-def _pem(certificate: x509.Certificate) -> bytes:
-    return certificate.public_bytes(Encoding.PEM)
-
-
-def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+def _leaf(signer: Signer, terms: Terms, now: datetime) -> Signer:
+    bearer = Bearer(terms.names[0][:64], names=terms.names)
+    return issuing.issue(signer, bearer, now, terms.leaf_life)

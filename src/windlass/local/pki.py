@@ -6,21 +6,13 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from ipaddress import IPv4Address, ip_address
+from ipaddress import IPv4Address
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_pem_private_key,
-)
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from windlass.kube import issuing
+from windlass.kube.issuing import Bearer
 from windlass.local.addresses import Addresses
 
 VALID = timedelta(days=3650)
@@ -105,84 +97,27 @@ class Authority:
         }
 
     def _make_authority(self) -> None:
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = _name("windlass-local", ())
-        usage = x509.KeyUsage(
-            digital_signature=True,
-            key_cert_sign=True,
-            crl_sign=True,
-            content_commitment=False,
-            key_encipherment=False,
-            data_encipherment=False,
-            key_agreement=False,
-            encipher_only=False,
-            decipher_only=False,
-        )
-        certificate = (
-            self._draft(name, name, key.public_key())
-            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .add_extension(usage, critical=True)
-            .sign(key, hashes.SHA256())
-        )
-        _write(self.folder / "ca.key", _private(key))
-        _write(self.folder / "ca.crt", certificate.public_bytes(Encoding.PEM))
+        made = issuing.authority("windlass-local", self.now, VALID)
+        _write(self.folder / "ca.key", made.key_pem)
+        _write(self.folder / "ca.crt", made.certificate_pem)
 
     def _make_service_account_key(self) -> None:
-        key = ec.generate_private_key(ec.SECP256R1())
+        key = issuing.new_key()
         public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-        _write(self.folder / "service-accounts.key", _private(key))
+        _write(self.folder / "service-accounts.key", issuing.key_pem(key))
         _write(self.folder / "service-accounts.pub", public)
 
     def _issue(self, subject: Subject) -> None:
-        authority = x509.load_pem_x509_certificate((self.folder / "ca.crt").read_bytes())
-        signer = load_pem_private_key((self.folder / "ca.key").read_bytes(), None)
-        assert isinstance(signer, ec.EllipticCurvePrivateKey)
-        key = ec.generate_private_key(ec.SECP256R1())
-        uses = [ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH]
-        draft = (
-            self._draft(_name(subject.user, subject.groups), authority.subject, key.public_key())
-            .add_extension(x509.ExtendedKeyUsage(uses), critical=False)
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        )
-        if subject.names:
-            names = x509.SubjectAlternativeName([_general(name) for name in subject.names])
-            draft = draft.add_extension(names, critical=False)
-        _write(self.key(subject.file), _private(key))
-        certificate = draft.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM)
-        _write(self.certificate(subject.file), certificate)
-
-    def _draft(
-        self, name: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
-    ) -> x509.CertificateBuilder:
-        return (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(issuer)
-            .public_key(key)
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(self.now - timedelta(hours=1))
-            .not_valid_after(self.now + VALID)
-        )
+        certificate, key = self.certificate("ca"), self.key("ca")
+        signer = issuing.read(certificate.read_bytes(), key.read_bytes())
+        bearer = Bearer(subject.user, subject.groups, subject.names, client=True)
+        made = issuing.issue(signer, bearer, self.now, VALID)
+        _write(self.key(subject.file), made.key_pem)
+        _write(self.certificate(subject.file), made.certificate_pem)
 
 
 def utc(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def _name(user: str, groups: tuple[str, ...]) -> x509.Name:
-    organisations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
-    return x509.Name([*organisations, x509.NameAttribute(NameOID.COMMON_NAME, user)])
-
-
-def _general(name: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ip_address(name))
-    except ValueError:
-        return x509.DNSName(name)
-
-
-def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def _data(path: Path) -> str:
