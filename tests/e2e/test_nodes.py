@@ -3,11 +3,13 @@
 import json
 import os
 import signal
+from datetime import datetime
 
 from tests.e2e.pods import pod
 from windlass.local.kubectl import Kubectl
 from windlass.local.network import Network, delete_link
 from windlass.local.waiting import wait_for
+from windlass.mains import windlass
 from windlass.testing.local import LocalCluster
 
 
@@ -68,6 +70,16 @@ def test_up_mends_a_node_whose_cable_was_pulled(cluster: LocalCluster) -> None:
     cluster.local("up")
     inside = cluster.local("shell", cluster.nodes[1], "--", "ip", "-br", "address", "show", "eth0")
     assert str(record.addresses.node(2)) in inside
+
+
+def test_start_returns_when_the_node_itself_says_that_it_is_ready(cluster: LocalCluster) -> None:
+    node = cluster.nodes[1]
+    cluster.local("node", "kill", node)
+    killed = windlass.now().replace(microsecond=0)
+    cluster.local("node", "start", node)
+    conditions = cluster.kubectl.get("node", node)["status"]["conditions"]
+    (said,) = [c["lastHeartbeatTime"] for c in conditions if c["type"] == "Ready"]
+    assert datetime.fromisoformat(said) >= killed
 
 
 def test_a_node_loses_power_and_comes_back(cluster: LocalCluster, namespace: str) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from windlass.local import addons, addresses, network, parts, requirements, sysctls
 from windlass.local.binaries import ensure as ensure_binaries
@@ -25,6 +26,7 @@ from windlass.local.record import ClusterFolder, ClusterRecord, NodeRecord, chec
 from windlass.local.remains import clear
 from windlass.local.waiting import wait_for
 
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 DEFAULT_NAME = "windlass"
 DEFAULT_NODES = 2
 
@@ -71,7 +73,6 @@ class Cluster:
                 masters.kubectl.apply(addons.rights())
             with self.display.step(f"nodes: {', '.join(n.name for n in record.nodes)}"):
                 self._start_nodes(record, made, record.nodes)
-                wait_ready(masters.kubectl, [node.name for node in record.nodes])
             with self.display.step("add-ons: DNS, volumes"):
                 masters.kubectl.apply(self._addons(record, made))
                 addons.wait_until_available(masters.kubectl, 120)
@@ -179,19 +180,25 @@ class Cluster:
         made = parts.ensure(self.folders.cache, self.display, record.images)
         with self.display.step(f"node {node.name}"):
             self._start_nodes(record, made, [node])
-            wait_ready(self._masters(record, made).kubectl, [node.name])
 
     def _start_nodes(
         self, record: ClusterRecord, made: Parts, records: Sequence[NodeRecord]
     ) -> None:
+        """Switch on what is off, and wait until every node has said by itself that it is ready."""
         masters = self._masters(record, made)
+        began = self.now().replace(microsecond=0)
+        said_since = {}
 
         def start(node: Node) -> None:
             if not node.healthy():
                 node.start(made.node, masters.authority, masters.place.server)
+                said_since[node.name] = began
             load_images(node, made.images.values())
 
-        in_parallel(start, [self._node(record, each) for each in records])
+        nodes = [self._node(record, each) for each in records]
+        in_parallel(start, nodes)
+        for node in nodes:
+            wait_ready(masters.kubectl, node.name, said_since.get(node.name, LONG_AGO))
 
     def _node(self, record: ClusterRecord, node: NodeRecord) -> Node:
         return Node(node, self.folder, self._network(record), self.cgroups)
@@ -228,22 +235,27 @@ def in_parallel(work: Callable[[Node], None], nodes: Iterable[Node]) -> None:
             done.result()
 
 
-def wait_ready(kubectl: Kubectl, names: Sequence[str]) -> None:
-    def all_ready() -> bool:
-        return set(names) <= ready_nodes(kubectl)
+def wait_ready(kubectl: Kubectl, name: str, since: datetime) -> None:
+    """Wait for a node to be Ready by a word of its own, spoken after `since`.
 
-    wait_for(all_ready, f"{', '.join(names)} Ready", within=120, every=0.3)
+    Until Kubernetes misses a node that was killed, it still calls it Ready.
+    """
+    wait_for(lambda: name in ready_nodes(kubectl, since), f"{name} Ready", within=120, every=0.3)
 
 
-def ready_nodes(kubectl: Kubectl) -> set[str]:
-    """The nodes that say they are Ready; none while the API server is silent."""
+def ready_nodes(kubectl: Kubectl, since: datetime = LONG_AGO) -> set[str]:
+    """The nodes that are Ready; none while the API server is silent."""
     try:
         nodes = kubectl.get("nodes")["items"]
     except CommandFailed:
         return set()
-    return {
-        node["metadata"]["name"]
-        for node in nodes
+    return {node["metadata"]["name"] for node in nodes if _ready(node, since)}
+
+
+def _ready(node: Any, since: datetime) -> bool:
+    return any(
+        condition["type"] == "Ready"
+        and condition["status"] == "True"
+        and datetime.fromisoformat(condition["lastHeartbeatTime"]) >= since
         for condition in node["status"].get("conditions", [])
-        if condition["type"] == "Ready" and condition["status"] == "True"
-    }
+    )
