@@ -7,6 +7,7 @@ from pathlib import Path
 from windlass.local.cgroups import Cgroups
 from windlass.local.daemons import Daemon, alive
 from windlass.local.errors import LocalError
+from windlass.local.making import remove
 from windlass.local.network import Network, links
 from windlass.local.node_files import NodePlan, files, resolv_conf
 from windlass.local.pki import Authority, node_subject
@@ -96,7 +97,7 @@ class Node:
     def remove(self) -> None:
         self.kill()
         for path in (self.path, self.logs):
-            shutil.rmtree(path, ignore_errors=True)
+            remove(path)
 
     def enter(self, *words: str) -> list[str]:
         """The command line that runs a program inside the node."""

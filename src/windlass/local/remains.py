@@ -1,12 +1,13 @@
 """What a cluster leaves on a machine: found by its name alone, with no record to go by."""
 
 import os
-import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from windlass.local import network
 from windlass.local.cgroups import Cgroups
+from windlass.local.making import remove
 from windlass.local.process import run
 from windlass.local.record import ClusterFolder
 
@@ -56,10 +57,12 @@ def _mounts_below(path: Path) -> list[str]:
 
 
 def _remove_tree(path: Path) -> None:
-    """The record goes last: a removal that is cut short is still known as a cluster."""
-    for child in sorted(path.iterdir(), key=lambda child: child.name == "cluster.json"):
-        if child.is_dir() and not child.is_symlink():
-            shutil.rmtree(child)
-        else:
-            child.unlink()
-    path.rmdir()
+    """Several at once, as a node has thousands of files.
+
+    The record goes last: a removal that is cut short is still known as a cluster.
+    """
+    others = [part for part in path.iterdir() if part.name not in ("nodes", "cluster.json")]
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(remove, part) for part in (*path.glob("nodes/*"), *others)]:
+            done.result()
+    remove(path)
