@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).parents[4] / "docs" / "explanation" / "slurm-configuration.md"
-MODULES = ("faults", "lines", "merging")
+MODULES = ("faults", "gres_conf", "lines", "merging", "topology")
 
 
 @pytest.mark.parametrize("name", MODULES)
