@@ -43,13 +43,13 @@ def unknown_keys(document: Document, form: Format) -> tuple[Fault, ...]:
 
 
 def _pairs(document: Document, form: Format) -> Iterator[tuple[Pair, Keys]]:
-    """Every pair with the keys that may stand there."""
+    """Every pair with the keys that may stand there; what begins a record is known by that."""
     for line in document.lines:
         if isinstance(line, Parameter):
             yield line.pair, form.parameters
         elif isinstance(line, Record):
-            keys = form.records[line.name.key.lower()]
-            yield from ((pair, keys) for pair in (line.name, *line.pairs))
+            keys = form.record_keys(line.name.key) or {}
+            yield from ((pair, keys) for pair in line.pairs)
 
 
 def _unknown(pair: Pair, keys: Keys, form: Format) -> Fault:
@@ -62,8 +62,8 @@ def _unknown(pair: Pair, keys: Keys, form: Format) -> Fault:
 def _advice(key: str, keys: Keys, form: Format) -> str:
     for name, known in form.records.items():
         if keys is form.parameters and key in known:
-            return f"put it on a {known[name].name} line"
-    if key in form.parameters:
+            return f"put it on a {name} line"
+    if key in form.parameters or form.record_keys(key) is not None:
         return "give it a line of its own"
     alike = difflib.get_close_matches(key, keys, n=1)
     return f"did you mean {keys[alike[0]].name}?" if alike else "take it out"

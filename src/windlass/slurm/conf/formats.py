@@ -41,12 +41,12 @@ Keys = Mapping[str, Key]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One kind of file. All names that are looked up are in lower case."""
+    """One kind of file. Keys are in lower case where nothing else is said."""
 
     file: str
     parameters: Keys
     records: Mapping[str, Keys] = field(default_factory=dict)
-    """The keys that may follow on the line that begins with this key."""
+    """The keys that may follow on the line that begins with this key; this one as it is spelt."""
     repeated: frozenset[str] = frozenset()
     """Keys whose every line counts; of all others Slurm takes the last."""
     unique: frozenset[str] = frozenset()
@@ -56,8 +56,10 @@ class Format:
     removed: Mapping[str, str] = field(default_factory=dict)
     """Keys that are known only to be refused, and what to write instead."""
 
-    def begins_record(self, key: str) -> bool:
-        return key.lower() in self.records
+    def record_keys(self, key: str) -> Keys | None:
+        """What may follow on a line that begins with this key; None if such a line is no record."""
+        wanted = key.lower()
+        return next((keys for name, keys in self.records.items() if name.lower() == wanted), None)
 
 
 def table(  # noqa: PLR0913 - a table has a column for each kind

@@ -18,14 +18,14 @@ SLURM: Final = table(
     BurstBufferType CertgenParameters CertgenType CertmgrParameters CertmgrType
     CliFilterParameters CliFilterPlugins ClusterName CommunicationParameters ControlAddr
     ControlMachine CoreSpecPlugin CpuFreqDef CpuFreqGovernors CredType CryptoType
-    DataParserParameters DebugFlags DependencyParameters EnforcePartLimits ExtSensorsType
-    FederationParameters GpuFreqDef GresTypes HashPlugin HealthCheckNodeState HealthCheckProgram
-    HttpParserType InteractiveStepOptions JobAcctGatherFrequency JobAcctGatherParams
-    JobAcctGatherType JobCompHost JobCompLoc JobCompParams JobCompPass JobCompPassScript
-    JobCompType JobCompUser JobContainerType JobCredentialPrivateKey
-    JobCredentialPublicCertificate JobSubmitPlugins LaunchParameters LaunchType
-    LicenseParameters Licenses LogTimeFormat MailDomain MailProg MCSParameters MCSPlugin
-    MetricsAuthUsers MetricsParameters MetricsType MpiDefault MpiParams NamespaceType
+    DataParserParameters DebugFlags DependencyParameters EnforcePartLimits ExtSensorsFreq
+    ExtSensorsType FederationParameters GetEnvTimeout GpuFreqDef GresTypes HashPlugin
+    HealthCheckNodeState HealthCheckProgram HttpParserType InteractiveStepOptions
+    JobAcctGatherFrequency JobAcctGatherParams JobAcctGatherType JobCompHost JobCompLoc
+    JobCompParams JobCompPass JobCompPassScript JobCompType JobCompUser JobContainerType
+    JobCredentialPrivateKey JobCredentialPublicCertificate JobSubmitPlugins LaunchParameters
+    LaunchType LicenseParameters Licenses LogTimeFormat MailDomain MailProg MCSParameters
+    MCSPlugin MetricsAuthUsers MetricsParameters MetricsType MpiDefault MpiParams NamespaceType
     NodeFeaturesPlugins PluginDir PlugStackConfig PowerParameters PowerPlugin PreemptExemptTime
     PreemptMode PreemptParameters PreemptType PrEpParameters PrEpPlugins PriorityCalcPeriod
     PriorityDecayHalfLife PriorityFlags PriorityMaxAge PriorityParameters
@@ -45,12 +45,12 @@ SLURM: Final = table(
     """,
     u16="""
     AccountingStoragePort AcctGatherNodeFreq BatchStartTimeout CompleteWait EioTimeout
-    EpilogTimeout ExtSensorsFreq FairShareDampeningFactor FastSchedule GetEnvTimeout
-    GroupUpdateForce GroupUpdateTime HealthCheckInterval HealthCheckTimeout InactiveLimit
-    JobFileAppend JobRequeue KillOnBadExit KillWait MaxTasksPerNode MessageTimeout OverTimeLimit
-    PrologEpilogTimeout PrologTimeout PropagatePrioProcess ResumeRate ResumeTimeout ResvOverRun
-    ReturnToService SchedulerTimeSlice SlurmctldTimeout SlurmdTimeout SlurmSchedLogLevel
-    SuspendRate SuspendTimeout TCPTimeout TreeWidth UnkillableStepTimeout VSizeFactor WaitTime
+    EpilogTimeout FairShareDampeningFactor FastSchedule GroupUpdateForce GroupUpdateTime
+    HealthCheckInterval HealthCheckTimeout InactiveLimit JobFileAppend JobRequeue KillOnBadExit
+    KillWait MaxTasksPerNode MessageTimeout OverTimeLimit PrologEpilogTimeout PrologTimeout
+    PropagatePrioProcess ResumeRate ResumeTimeout ResvOverRun ReturnToService SchedulerTimeSlice
+    SlurmctldTimeout SlurmdTimeout SlurmSchedLogLevel SuspendRate SuspendTimeout TCPTimeout
+    TreeWidth UnkillableStepTimeout VSizeFactor WaitTime
     """,
     u32="""
     EpilogMsgTime FirstJobId JobCompPort KeepAliveTime MaxArraySize MaxBatchRequeue MaxDBDMsgs
@@ -136,12 +136,12 @@ SLURM_CONF: Final = Format(
     file="slurm.conf",
     parameters={**SLURM, **table(text="Epilog EpilogSlurmctld Prolog PrologSlurmctld")},
     records={
-        "downnodes": table(text="DownNodes Reason State"),
-        "nodename": {**NODE, **table(text="NodeName")},
-        "nodeset": table(text="NodeSet Feature Nodes"),
-        "partitionname": {**PARTITION, **table(text="PartitionName")},
-        "poweraction": table(text="PowerAction Program Location"),
-        "slurmctldhost": table(text="SlurmctldHost"),
+        "DownNodes": table(text="Reason State"),
+        "NodeName": NODE,
+        "NodeSet": table(text="Feature Nodes"),
+        "PartitionName": PARTITION,
+        "PowerAction": table(text="Program Location"),
+        "SlurmctldHost": table(),
     },
     repeated=frozenset({"epilog", "epilogslurmctld", "prolog", "prologslurmctld"}),
     unique=frozenset({"nodename", "nodeset", "partitionname", "poweraction", "slurmctldhost"}),
@@ -167,7 +167,7 @@ CGROUP_CONF: Final = Format(file="cgroup.conf", parameters=CGROUP)
 GRES_CONF: Final = Format(
     file="gres.conf",
     parameters=table(text="AutoDetect"),
-    records={"name": GRES, "nodename": {**GRES, **table(text="NodeName")}},
+    records={"Name": GRES, "NodeName": GRES},
 )
 
 SLURMDBD_CONF: Final = Format(

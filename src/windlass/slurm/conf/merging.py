@@ -29,10 +29,16 @@ def merge(base: Document, extra: Document, form: Format) -> Document:
 
 
 class _Merging:
+    """The lines so far, and where each parameter and record stands among them."""
+
     def __init__(self, base: Document, form: Format) -> None:
         self._form = form
-        self._lines: list[Line | None] = list(base.lines)
+        self._lines: list[Line | None] = []
+        self._parameters: dict[str, list[int]] = {}
+        self._records: dict[tuple[str, str], int] = {}
         self._defaulted: set[str] = set()
+        for line in base.lines:
+            self._append(line)
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -44,61 +50,60 @@ class _Merging:
         elif isinstance(line, Record):
             self._add_record(line)
         else:
-            self._lines.append(line)
+            self._append(line)
+
+    def _append(self, line: Line) -> None:
+        if isinstance(line, Parameter):
+            self._parameters.setdefault(line.pair.key.lower(), []).append(len(self._lines))
+        elif isinstance(line, Record) and self._is_unique(line):
+            self._records.setdefault(_identity(line.name), len(self._lines))
+        self._lines.append(line)
+
+    def _is_unique(self, line: Record) -> bool:
+        return line.name.key.lower() in self._form.unique and not _is_default(line)
 
     def _add_parameter(self, line: Parameter) -> None:
         key = line.pair.key.lower()
-        alike = [at for at, old in enumerate(self._lines) if _is_parameter(old, key)]
+        places = self._parameters.get(key, [])
         if key in self._form.repeated:
-            if line not in self._lines:
-                self._lines.append(line)
-            return
-        if not alike:
-            self._lines.append(line)
-            return
-        if key in self._form.joined:
-            line = self._joined(line, alike[-1])
-        self._put(alike[0], line)
-        self._drop(alike[1:])  # Slurm would take the last; one is clearer
+            if all(self._value(at) != line.pair.value for at in places):
+                self._append(line)
+        elif places:
+            self._replace(places, line)
+        else:
+            self._append(line)
 
-    def _joined(self, line: Parameter, at: int) -> Parameter:
-        old = self._lines[at]
-        assert isinstance(old, Parameter)
-        value = join(old.pair.value, line.pair.value)
-        return replace(line, pair=replace(line.pair, value=value))
+    def _replace(self, places: list[int], line: Parameter) -> None:
+        """Slurm takes the last of several; we leave one, where the first was."""
+        if line.pair.key.lower() in self._form.joined:
+            value = join(self._value(places[-1]), line.pair.value)
+            line = replace(line, pair=replace(line.pair, value=value))
+        self._lines[places[0]] = line
+        for at in places[1:]:
+            self._lines[at] = None
+        del places[1:]
+
+    def _value(self, at: int) -> str:
+        line = self._lines[at]
+        assert isinstance(line, Parameter)
+        return line.pair.value
 
     def _add_record(self, line: Record) -> None:
         key = line.name.key.lower()
-        if line.name.value.upper() == DEFAULT:
+        if _is_default(line):
             self._defaulted.add(key)
-        at = self._same_record(line)
+        at = self._records.get(_identity(line.name)) if self._is_unique(line) else None
         if at is None:
-            self._lines.append(line)
+            self._append(line)
             return
         old = self._lines[at]
         assert isinstance(old, Record)
-        whole = _completed(old, line)
         if key in self._defaulted:  # what extra's DEFAULT says holds only for lines below it
-            self._drop([at])
-            self._lines.append(whole)
-        else:
-            self._put(at, whole)
-
-    def _same_record(self, line: Record) -> int | None:
-        key = line.name.key.lower()
-        if key not in self._form.unique or line.name.value.upper() == DEFAULT:
-            return None
-        for at, old in enumerate(self._lines):
-            if isinstance(old, Record) and _identity(old.name) == _identity(line.name):
-                return at
-        return None
-
-    def _put(self, at: int, line: Parameter | Record) -> None:
-        self._lines[at] = line
-
-    def _drop(self, places: list[int]) -> None:
-        for at in places:
             self._lines[at] = None
+            del self._records[_identity(line.name)]
+            self._append(_completed(old, line))
+        else:
+            self._lines[at] = _completed(old, line)
 
 
 def join(base: str, extra: str) -> str:
@@ -116,8 +121,8 @@ def _option(item: str) -> str:
     return item.partition("=")[0].lower()
 
 
-def _is_parameter(line: Line | None, key: str) -> bool:
-    return isinstance(line, Parameter) and line.pair.is_for(key)
+def _is_default(line: Record) -> bool:
+    return line.name.value.upper() == DEFAULT
 
 
 def _identity(name: Pair) -> tuple[str, str]:

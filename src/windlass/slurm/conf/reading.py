@@ -35,7 +35,7 @@ _PAIR: Final = re.compile(
     r"([A-Za-z0-9_.]+)[ \t\v\f\r]*([-+*/]?)=([ \t\v\f\r]*)"
     r'(?:"([^"]*)"(?=[ \t\v\f\r]|$)|([^ \t\v\f\r]+))'
 )
-_ODD_BLANK: Final = re.compile(r'"[^"]*"|[^\S \t\v\f\r]|\ufeff')
+_ODD_BLANK: Final = re.compile(r"[^\S \t\v\f\r]|\ufeff")
 _WORD: Final = re.compile(r"[^ \t\v\f\r]+")
 
 
@@ -134,13 +134,13 @@ def _line(logical: _Logical, form: Format) -> Line:
     text = logical.text
     if not text.strip(_BLANKS):
         return Blank() if logical.comment is None else Comment(logical.comment)
-    _check_characters(text)
+    _check_nul(text)
     start = len(text) - len(text.lstrip(_BLANKS))
     if found := _INCLUDE.match(text, start):
         return _include(logical, text, found)
     pairs = _pairs(logical, text, start, form)
     comment = logical.comment or ""
-    if form.begins_record(pairs[0].key):
+    if form.record_keys(pairs[0].key) is not None:
         return Record(pairs[0], tuple(pairs[1:]), comment)
     return Parameter(pairs[0], comment)
 
@@ -152,6 +152,7 @@ def _include(logical: _Logical, text: str, found: re.Match[str]) -> Include:
         )
     if text[found.end() :].strip(_BLANKS):
         raise _Wrong(found.end(), "Include", "there is more than a path", "include one file a line")
+    _check_blanks(found[1], found.start(1), "Include")
     return Include(found[1], logical.comment or "", logical.where(found.start()))
 
 
@@ -161,7 +162,7 @@ def _pairs(logical: _Logical, text: str, at: int, form: Format) -> list[Pair]:
         found = _PAIR.match(text, at)
         if not found:
             raise _no_pair(text, at, pairs, logical)
-        if pairs and not form.begins_record(pairs[0].key):
+        if pairs and form.record_keys(pairs[0].key) is None:
             raise _second_pair(text, at, pairs[0])
         _check_pair(found, form, pairs, logical)
         value = found[5] if found[4] is None else found[4]
@@ -179,14 +180,15 @@ def _skip_blanks(text: str, at: int) -> int:
 # --- what is refused ------------------------------------------------------------------------------
 
 
-def _check_characters(text: str) -> None:
+def _check_nul(text: str) -> None:
     if (at := text.find("\0")) >= 0:
         raise _Wrong(at, "", "there is a NUL character, where Slurm stops reading", "take it out")
-    for odd in _ODD_BLANK.finditer(text):
-        if odd[0].startswith('"'):
-            continue
+
+
+def _check_blanks(word: str, at: int, key: str) -> None:
+    if odd := _ODD_BLANK.search(word):
         problem = f"there is an odd blank (U+{ord(odd[0]):04X}), to Slurm part of a word"
-        raise _Wrong(odd.start(), "", problem, "write a plain space")
+        raise _Wrong(at + odd.start(), key, problem, "write a plain space")
 
 
 def _check_pair(found: re.Match[str], form: Format, before: list[Pair], logical: _Logical) -> None:
@@ -198,9 +200,10 @@ def _check_pair(found: re.Match[str], form: Format, before: list[Pair], logical:
         raise _Wrong(found.start(), key, "Include takes no =", "write Include /path")
     if bare is None:
         return
+    _check_blanks(bare, found.start(5), key)
     if bare.startswith('"'):
         raise _open_quote(found.start(5), key, logical)
-    names = form.records.get(before[0].key.lower() if before else key.lower(), {})
+    names = form.record_keys(before[0].key if before else key) or {}
     if gap and bare.partition("=")[0].lower() in names and "=" in bare:
         problem = f"there is no value, so Slurm would take {bare} for it"
         raise _Wrong(found.start(), key, problem, f'write {key}="" or leave it out')
@@ -216,6 +219,7 @@ def _open_quote(at: int, key: str, logical: _Logical) -> _Wrong:
 def _no_pair(text: str, at: int, pairs: list[Pair], logical: _Logical) -> _Wrong:
     found = _WORD.match(text, at)
     word = found[0] if found else ""
+    _check_blanks(word, at, pairs[-1].key if pairs else "")
     key, equals, value = word.partition("=")
     if equals or text[at + len(word) :].lstrip(_BLANKS).startswith("="):
         problem = f"{key} is no key" if value else "there is no value"

@@ -25,6 +25,7 @@ def test_an_unknown_key_is_told_with_the_one_that_was_meant() -> None:
         pytest.param("Xyzzy=1", "Xyzzy", "take it out", id="like no key"),
         pytest.param("CPUs=4", "CPUs", "put it on a NodeName line", id="a key of records"),
         pytest.param("NodeName=n1 CPU=4", "CPU", "did you mean CPUs?", id="within a record"),
+        pytest.param("NodeName=n1 NodeName=n2", "NodeName", "line of its own", id="two records"),
         pytest.param("NodeName=n1 MaxJobCount=4", "MaxJobCount", "line of its own", id="no record"),
         pytest.param(
             "SallocDefaultCommand=x", "SallocDefaultCommand", "LaunchParameters=", id="gone"

@@ -94,9 +94,11 @@ def test_what_is_printed_has_one_layout() -> None:
         ("Include=/a", 1, 1, "Include", "takes no ="),
         ("PartitionName=p Nodes= State=UP", 1, 17, "Nodes", "take State=UP for it"),
         ("\ufeffMaxJobCount=1", 1, 1, "", "U+FEFF"),
-        ("NodeName=n1\u00a0CPUs=4", 1, 12, "", "U+00A0"),
+        ("NodeName=n1\u00a0CPUs=4", 1, 12, "NodeName", "U+00A0"),
         ("MaxJobCount=1\0", 1, 14, "", "NUL"),
-        ('MaxJobCount=a"\u00a0"', 1, 1, "MaxJobCount", "beside blanks"),
+        ('MaxJobCount=a"\u00a0"', 1, 15, "MaxJobCount", "U+00A0"),
+        ("NodeName=n1 \u00a0CPUs=4", 1, 13, "NodeName", "U+00A0"),
+        ("Include \u2003a", 1, 9, "Include", "U+2003"),
         ("# a\0b", 1, 1, "#", "line break"),
     ],
 )
@@ -143,7 +145,7 @@ def test_a_line_of_a_megabyte_is_read() -> None:
 # --- properties ------------------------------------------------------------------------------
 
 keys = st.from_regex(r"[A-Za-z0-9_.]{1,6}", fullmatch=True).filter(
-    lambda key: not SLURM_CONF.begins_record(key) and key.lower() != "include"
+    lambda key: SLURM_CONF.record_keys(key) is None and key.lower() != "include"
 )
 awkward = st.text(alphabet="ab= \t\\#\"'\u00a0\r,é", max_size=8)
 
