@@ -28,7 +28,9 @@ check: $(UV) ## format, lint, types, layers, unit tests, generated files: under 
 	$(RUN) python -m tools.reference --check
 	$(RUN) pytest tests/unit --quiet
 
+# What takes minutes to build is built first: a test that is not done in five is called hung.
 test: check packages ## every test there is, on real servers and a real cluster
+	$(WINDLASS) local prepare
 	$(RUN) pytest tests/contract tests/e2e
 
 bench: packages ## how fast the local cluster comes and goes

@@ -7,10 +7,10 @@ from typing import Annotated, Protocol
 
 import typer
 
-from windlass.local import binaries, parts, requirements
+from windlass.local import binaries, images, parts, requirements
 from windlass.local.cluster import DEFAULT_NAME, Cluster
 from windlass.local.errors import LocalError
-from windlass.local.layout import Folders
+from windlass.local.layout import Folders, sources
 from windlass.local.log_files import find_log, log_names
 from windlass.local.progress import Display
 from windlass.local.status import observe, table
@@ -174,6 +174,15 @@ def build(
     wanted = modules or sorted(binaries.MODULES)
     for program, path in binaries.ensure(wanted, world.folders.cache, world.display).items():
         typer.echo(f"{program}\t{path}")
+
+
+@app.command()
+def prepare(ctx: typer.Context) -> None:
+    """Make everything that takes long, now: all programs, all images and the nodes' root."""
+    world: World = ctx.obj
+    requirements.check(requirements.this_machine())
+    binaries.ensure(sorted(binaries.MODULES), world.folders.cache, world.display)
+    parts.ensure(world.folders.cache, world.display, images.known(sources("images")))
 
 
 @node_app.command("add")
