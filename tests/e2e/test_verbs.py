@@ -72,19 +72,13 @@ def test_a_cluster_that_is_not_there_is_said_so() -> None:
 
 
 def test_whoever_is_not_root_is_told_so() -> None:
-    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"}
+    """In a user namespace without mappings everybody is nobody, and files can still be read."""
     done = subprocess.run(
-        [*nobody, WINDLASS, "local", "up"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
+        ["unshare", "--user", WINDLASS, "local", "up"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert (
-        done.stderr
-        == "windlass: a local cluster needs root (namespaces, mounts, cgroups); use sudo\n"
+    assert done.stderr == (
+        "windlass: a local cluster needs root (namespaces, mounts, cgroups); use sudo\n"
     )
 
 
