@@ -2,7 +2,8 @@
 
 A request is sent again in three cases only: it is a read and the connection failed; the server
 said 429 and when to come back (nothing was done yet, whatever the verb); the server said 401 and
-there are fresh credentials to try once. Everything else is for the caller to decide.
+there are fresh credentials to try once. Everything else is for the caller to decide. Whoever
+observes is told of each time a request went out; whoever guards is asked each time a write would.
 """
 
 import asyncio
@@ -35,6 +36,8 @@ from windlass.kube.errors import (
 from windlass.kube.requests import Request
 
 T = TypeVar("T")
+Observer = Callable[[str, str, int, float], None]  # verb, kind, code or 0, seconds to the answer
+Check = Callable[[], None]
 
 # Inside a cluster bytes are cheaper than the CPU that would squeeze them, on both sides.
 HEADERS: Final = {"Accept-Encoding": "identity", "User-Agent": "windlass"}
@@ -56,6 +59,14 @@ class Limits:
     first_pause: float = 0.1
 
 
+def unobserved(verb: str, kind: str, code: int, seconds: float) -> None:
+    """Nobody counts."""
+
+
+def unguarded() -> None:
+    """Nobody minds."""
+
+
 class Client:
     """A pool of connections to one API server; use it in `async with`."""
 
@@ -65,8 +76,10 @@ class Client:
         limits: Limits | None = None,
         chance: Callable[[], float] = random.random,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        observe: Observer = unobserved,
     ) -> None:
         self._access = access
+        self._observe = observe
         self._limits = limits or Limits()
         self._chance = chance
         self._pause = pause
@@ -109,12 +122,18 @@ class Client:
 
     # --- one answer ------------------------------------------------------------------------
 
-    async def send(self, request: Request[T]) -> T:
-        """Send one request and return its typed answer, or raise a KubeError."""
+    async def send(self, request: Request[T], check: Check = unguarded) -> T:
+        """Send one request and return its typed answer, or raise a KubeError.
+
+        `check` is called right before a write goes out, also when it goes out again; what it raises
+        is raised here, and nothing was sent.
+        """
+        if request.safe:
+            check = unguarded
         tries = 0
         while True:
             try:
-                return await self._answer(request)
+                return await self._answer(request, check)
             except (TooManyRequests, Unreachable) as error:
                 tries += 1
                 pause = self._pause_before_retry(request, error, tries)
@@ -122,8 +141,8 @@ class Client:
                     raise
                 await self._pause(pause)
 
-    async def _answer(self, request: Request[T]) -> T:
-        async with self._opened(request, self._requests) as response:
+    async def _answer(self, request: Request[T], check: Check) -> T:
+        async with self._opened(request, self._requests, check) as response:
             body = await response.read()
         return _read(request, body)
 
@@ -161,34 +180,48 @@ class Client:
 
     @asynccontextmanager
     async def _opened(
-        self, request: Request[Any], session: aiohttp.ClientSession
+        self, request: Request[Any], session: aiohttp.ClientSession, check: Check = unguarded
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The response of an accepted request, whose body is still to be read."""
         with _as_kube_errors(request):
-            response = await self._ask(request, session)
+            response = await self._ask(request, session, check)
             if response.status == HTTPStatus.UNAUTHORIZED and await self._renewed(response):
-                response = await self._ask(request, session)
+                response = await self._ask(request, session, check)
             async with response:
                 if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                     raise _error(response, await response.read())
                 yield response
 
     async def _ask(
-        self, request: Request[Any], session: aiohttp.ClientSession
+        self, request: Request[Any], session: aiohttp.ClientSession, check: Check
     ) -> aiohttp.ClientResponse:
         headers = {"Accept": request.accept}
         if request.body is not None:
             headers["Content-Type"] = request.content_type
         if token := await self._access.credentials.token():
             headers["Authorization"] = f"Bearer {token}"
-        return await session.request(
-            request.method,
-            URL(self._access.server + request.target, encoded=True),
-            data=request.body,
-            headers=headers,
-            server_hostname=self._access.tls_server_name,
-            allow_redirects=False,
-        )
+        check()
+        with self._observed(request) as answered:
+            response = await session.request(
+                request.method,
+                URL(self._access.server + request.target, encoded=True),
+                data=request.body,
+                headers=headers,
+                server_hostname=self._access.tls_server_name,
+                allow_redirects=False,
+            )
+            answered(response.status)
+        return response
+
+    @contextmanager
+    def _observed(self, request: Request[Any]) -> Iterator[Callable[[int], None]]:
+        codes = [0]
+        clock = asyncio.get_running_loop().time
+        sent = clock()
+        try:
+            yield codes.append
+        finally:
+            self._observe(*request.name, codes[-1], clock() - sent)
 
     async def _renewed(self, response: aiohttp.ClientResponse) -> bool:
         if not await self._access.credentials.renew():

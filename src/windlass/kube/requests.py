@@ -6,12 +6,12 @@ an empty name would turn the deletion of one object into the deletion of all.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
 
-from windlass.kube.kinds import Kind
+from windlass.kube.kinds import POD, Kind
 from windlass.kube.meta import PartialObject
 from windlass.kube.wire import (
     Added,
@@ -49,6 +49,7 @@ class Request(Generic[T]):
     body: bytes | None = None
     content_type: str = JSON
     accept: str = JSON
+    name: tuple[str, str] = ("", "")  # verb and kind, for those who count
 
     @property
     def target(self) -> str:
@@ -59,6 +60,12 @@ class Request(Generic[T]):
     def safe(self) -> bool:
         """Whether sending it twice is the same as sending it once, whatever happened between."""
         return self.method == "GET"
+
+
+class Sends(Protocol):
+    """Whoever can have a request answered."""
+
+    async def send(self, request: Request[T]) -> T: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +130,13 @@ PLAINLY: Final = Deletion()
 
 
 def get(kind: Kind, key: Key, expects: type[T]) -> Request[T]:
-    return Request("GET", _object(kind, key), expects)
+    return Request("GET", _object(kind, key), expects, name=_name("get", kind))
 
 
 def get_metadata(kind: Kind, key: Key) -> Request[PartialObject]:
     accept = _METADATA.format("PartialObjectMetadata")
-    return Request("GET", _object(kind, key), PartialObject, accept=accept)
+    name = _name("get", kind)
+    return Request("GET", _object(kind, key), PartialObject, accept=accept, name=name)
 
 
 def list_page(
@@ -137,7 +145,8 @@ def list_page(
     accept = _METADATA.format("PartialObjectMetadataList") if of.metadata_only else JSON
     query = (*of.query, *paging.query)
     page = Page[expects]  # type: ignore[valid-type]
-    return Request("GET", _collection(kind, of.namespace), page, query, accept=accept)
+    path, name = _collection(kind, of.namespace), _name("list", kind)
+    return Request("GET", path, page, query, accept=accept, name=name)
 
 
 def watch(
@@ -148,22 +157,24 @@ def watch(
     words = _given(watch="true", allowWatchBookmarks="true", resourceVersion=version)
     query = (*of.query, *words, ("timeoutSeconds", str(seconds)))
     events = Added[expects] | Modified[expects] | Deleted[expects] | Bookmark | Failure  # type: ignore[valid-type]
-    return Request("GET", _collection(kind, of.namespace), events, query, accept=accept)
+    path, name = _collection(kind, of.namespace), _name("watch", kind)
+    return Request("GET", path, events, query, accept=accept, name=name)
 
 
 # --- writing -------------------------------------------------------------------------------
 
 
 def create(kind: Kind, namespace: str, body: Any, expects: type[T]) -> Request[T]:
-    return Request("POST", _collection(kind, namespace), expects, body=msgspec.json.encode(body))
+    path, data = _collection(kind, namespace), msgspec.json.encode(body)
+    return Request("POST", path, expects, body=data, name=_name("create", kind))
 
 
 def replace(
     kind: Kind, key: Key, body: Any, expects: type[T], subresource: Subresource = ""
 ) -> Request[T]:
     """Put a whole object in place; the resourceVersion in its metadata guards what was read."""
-    path = _object(kind, key, subresource)
-    return Request("PUT", path, expects, body=msgspec.json.encode(body))
+    path, data = _object(kind, key, subresource), msgspec.json.encode(body)
+    return Request("PUT", path, expects, body=data, name=_name("update", kind, subresource))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +207,7 @@ def apply(
         manager.query,
         msgspec.json.encode(whole),
         APPLY,
+        name=_name("apply", kind, subresource),
     )
 
 
@@ -206,8 +218,9 @@ def merge_patch(
     expects: type[T],
     subresource: Subresource = "",
 ) -> Request[T]:
-    path, body = _object(kind, key, subresource), msgspec.json.encode(changes)
-    return Request("PATCH", path, expects, body=body, content_type=MERGE_PATCH)
+    path, name = _object(kind, key, subresource), _name("patch", kind, subresource)
+    body = msgspec.json.encode(changes)
+    return Request("PATCH", path, expects, body=body, content_type=MERGE_PATCH, name=name)
 
 
 def json_patch(
@@ -217,8 +230,9 @@ def json_patch(
     expects: type[T],
     subresource: Subresource = "",
 ) -> Request[T]:
-    path, body = _object(kind, key, subresource), msgspec.json.encode(list(operations))
-    return Request("PATCH", path, expects, body=body, content_type=JSON_PATCH)
+    path, name = _object(kind, key, subresource), _name("patch", kind, subresource)
+    body = msgspec.json.encode(list(operations))
+    return Request("PATCH", path, expects, body=body, content_type=JSON_PATCH, name=name)
 
 
 class ScaleSpec(msgspec.Struct, frozen=True):
@@ -236,7 +250,7 @@ class Scale(msgspec.Struct, frozen=True):
 
 
 def get_scale(kind: Kind, key: Key) -> Request[Scale]:
-    return Request("GET", _object(kind, key, "scale"), Scale)
+    return Request("GET", _object(kind, key, "scale"), Scale, name=_name("get", kind, "scale"))
 
 
 def set_scale(kind: Kind, key: Key, replicas: int) -> Request[Scale]:
@@ -244,11 +258,13 @@ def set_scale(kind: Kind, key: Key, replicas: int) -> Request[Scale]:
 
 
 def delete(kind: Kind, key: Key, how: Deletion = PLAINLY) -> Request[Anything]:
-    return Request("DELETE", _object(kind, key), Anything, body=how.body)
+    path, name = _object(kind, key), _name("delete", kind)
+    return Request("DELETE", path, Anything, body=how.body, name=name)
 
 
 def delete_collection(kind: Kind, of: Selection, how: Deletion = PLAINLY) -> Request[Anything]:
-    return Request("DELETE", _collection(kind, of.namespace), Anything, of.query, how.body)
+    path, name = _collection(kind, of.namespace), _name("deletecollection", kind)
+    return Request("DELETE", path, Anything, of.query, how.body, name=name)
 
 
 def evict(pod: Key, how: Deletion = PLAINLY) -> Request[Anything]:
@@ -259,7 +275,7 @@ def evict(pod: Key, how: Deletion = PLAINLY) -> Request[Anything]:
         "metadata": {"name": pod.name, "namespace": pod.namespace},
         "deleteOptions": msgspec.Raw(how.body),
     }
-    return _post(_pod(pod, "eviction"), body)
+    return _of_pod(pod, "eviction", body)
 
 
 def bind(pod: Key, uid: str, node: str) -> Request[Anything]:
@@ -270,14 +286,19 @@ def bind(pod: Key, uid: str, node: str) -> Request[Anything]:
         "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": uid},
         "target": {"apiVersion": "v1", "kind": "Node", "name": _named(node)},
     }
-    return _post(_pod(pod, "binding"), body)
+    return _of_pod(pod, "binding", body)
 
 
 # --- paths ---------------------------------------------------------------------------------
 
 
-def _post(path: str, body: Any) -> Request[Anything]:
-    return Request("POST", path, Anything, body=msgspec.json.encode(body))
+def _of_pod(pod: Key, subresource: str, body: Any) -> Request[Anything]:
+    path, name = _object(POD, pod, subresource), _name("create", POD, subresource)
+    return Request("POST", path, Anything, body=msgspec.json.encode(body), name=name)
+
+
+def _name(verb: str, kind: Kind, subresource: str = "") -> tuple[str, str]:
+    return verb, f"{kind.kind}/{subresource}" if subresource else kind.kind
 
 
 def _collection(kind: Kind, namespace: str) -> str:
@@ -294,10 +315,6 @@ def _object(kind: Kind, key: Key, subresource: str = "") -> str:
         raise ValueError(f"{kind.kind} {key.name!r} needs a namespace")
     path = f"{_collection(kind, key.namespace)}/{_quoted(key.name)}"
     return f"{path}/{subresource}" if subresource else path
-
-
-def _pod(pod: Key, subresource: str) -> str:
-    return f"/api/v1/namespaces/{_quoted(pod.namespace)}/pods/{_quoted(pod.name)}/{subresource}"
 
 
 def _quoted(name: str) -> str:

@@ -144,3 +144,28 @@ def test_metadata_alone_is_asked_for_in_the_accept_header() -> None:
 def test_an_eviction_carries_the_deletion_as_json_not_as_text() -> None:
     sent = body(requests.evict(W, Deletion(uid="u")))
     assert sent["deleteOptions"]["preconditions"] == {"uid": "u"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "name"),
+    [
+        (requests.get(kinds.POD, W, Pod), "get Pod"),
+        (requests.get_metadata(kinds.POD, W), "get Pod"),
+        (requests.list_page(kinds.POD, Pod), "list Pod"),
+        (requests.watch(kinds.POD, Pod, Selection(), "1", 300), "watch Pod"),
+        (requests.create(kinds.POD, "slurm", {}, Pod), "create Pod"),
+        (requests.replace(kinds.POD, W, {}, Pod, "status"), "update Pod/status"),
+        (requests.merge_patch(kinds.POD, W, {}, Pod), "patch Pod"),
+        (requests.json_patch(kinds.POD, W, [], Pod, "status"), "patch Pod/status"),
+        (requests.get_scale(kinds.NODE_SET, W), "get NodeSet/scale"),
+        (requests.set_scale(kinds.NODE_SET, W, 3), "patch NodeSet/scale"),
+        (requests.delete(kinds.POD, W), "delete Pod"),
+        (requests.delete_collection(kinds.POD, Selection("slurm")), "deletecollection Pod"),
+        (requests.evict(W), "create Pod/eviction"),
+        (requests.bind(W, "uid", "node"), "create Pod/binding"),
+    ],
+)
+def test_every_request_says_verb_and_kind_for_those_who_count(
+    request_: Request[Any], name: str
+) -> None:
+    assert " ".join(request_.name) == name
