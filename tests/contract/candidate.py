@@ -1,6 +1,6 @@
 """A process that stands for election and says on standard output whenever it acts.
 
-Arguments: server, folder of keys, namespace, identity.
+Arguments: kubeconfig, namespace, identity.
 """
 
 import asyncio
@@ -9,14 +9,17 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.contract.plain_api import PlainLeases, connected
+from tests.contract.kube_access import access_of
+from windlass.kube.client import Client
 from windlass.kube.leader import Elector, Lost, Terms
+from windlass.kube.leases import ClientLeases
+from windlass.kube.meta import Key
 
 
-async def main(server: str, pki: str, namespace: str, identity: str) -> None:
-    async with connected(server, Path(pki)) as api:
+async def main(kubeconfig: str, namespace: str, identity: str) -> None:
+    async with Client(access_of(Path(kubeconfig))) as client:
         elector = Elector(
-            PlainLeases(api, namespace, "election"),
+            ClientLeases(client, Key(namespace, "election")),
             Terms(identity=identity, lease=3, renew=2, retry=0.25),
             time.monotonic,
             lambda: datetime.now(UTC),

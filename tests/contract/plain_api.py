@@ -1,4 +1,4 @@
-"""The API server over plain HTTP verbs: just enough for the contract tests of the running half."""
+"""The API server over plain HTTP, for what the client does not do: dry runs, warnings."""
 
 import asyncio
 import selectors
@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-
-from windlass.kube.leader import Lease, Taken, lease_object, read_lease
 
 
 class Refused(Exception):
@@ -62,39 +60,3 @@ def run(main: Coroutine[Any, Any, None]) -> None:
     with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
         runner.run(main)
         runner.run(quiet())
-
-
-@dataclass(frozen=True)
-class PlainLeases:
-    """One Lease, as the elector wants it."""
-
-    api: PlainApi
-    namespace: str
-    name: str
-
-    @property
-    def path(self) -> str:
-        return f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases"
-
-    async def read(self) -> Lease | None:
-        try:
-            return read_lease(await self.api.call("GET", f"{self.path}/{self.name}"))
-        except Refused as refused:
-            if refused.code == 404:
-                return None
-            raise
-
-    async def create(self, lease: Lease) -> Lease:
-        return await self._write("POST", self.path, lease)
-
-    async def replace(self, lease: Lease) -> Lease:
-        return await self._write("PUT", f"{self.path}/{self.name}", lease)
-
-    async def _write(self, verb: str, path: str, lease: Lease) -> Lease:
-        body = lease_object(lease, self.namespace, self.name)
-        try:
-            return read_lease(await self.api.call(verb, path, body))
-        except Refused as refused:
-            if refused.code in (404, 409):
-                raise Taken from refused
-            raise

@@ -1,5 +1,6 @@
 """Leader election between real processes over a real API server."""
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -10,8 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.plain_api import PlainLeases, connected, run
+from tests.contract.kube_access import as_admin
+from windlass.kube import kinds, requests
+from windlass.kube.client import Client
 from windlass.kube.leader import Lease, Taken
+from windlass.kube.leases import ClientLeases
+from windlass.kube.meta import Key
 from windlass.local.waiting import wait_for
 from windlass.testing.kube import RealKube
 
@@ -43,7 +48,7 @@ class Election:
 
     def stand(self, identity: str) -> Candidate:
         said = self.folder / identity
-        place = (self.kube.server, str(self.kube.authority.folder), self.namespace, identity)
+        place = (str(self.kube.kubeconfig), self.namespace, identity)
         with said.open("wb") as out:
             process = subprocess.Popen(
                 [sys.executable, "-m", "tests.contract.candidate", *place], stdout=out
@@ -109,8 +114,8 @@ def test_a_killed_leader_is_replaced_when_its_lease_has_run_out(election: Electi
 
 def test_only_the_current_version_may_be_replaced(kube: RealKube) -> None:
     async def main() -> None:
-        async with connected(kube.server, kube.authority.folder) as api:
-            leases = PlainLeases(api, "default", "versions")
+        async with Client(as_admin(kube)) as client:
+            leases = ClientLeases(client, Key("default", "versions"))
             assert await leases.read() is None
             made = await leases.create(Lease("a", 15))
             with pytest.raises(Taken):
@@ -120,19 +125,27 @@ def test_only_the_current_version_may_be_replaced(kube: RealKube) -> None:
                 await leases.replace(made)
             assert await leases.read() == renewed
 
-    run(main())
+    asyncio.run(main())
 
 
-def test_a_leader_whose_lease_is_deleted_makes_it_again_by_renewing(kube: RealKube) -> None:
-    """Leases may be made by PUT, whatever version the PUT names."""
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "deleted and made again"])
+def test_a_lease_that_was_deleted_is_taken_and_not_made_by_renewing(
+    kube: RealKube, again: bool
+) -> None:
+    """The server makes Leases by PUT, whatever version the PUT names, unless it names a uid."""
+    key = Key("default", f"deleted-{again}".lower())
 
     async def main() -> None:
-        async with connected(kube.server, kube.authority.folder) as api:
-            leases = PlainLeases(api, "default", "deleted")
+        async with Client(as_admin(kube)) as client:
+            leases = ClientLeases(client, key)
             made = await leases.create(Lease("a", 15))
-            await api.call("DELETE", f"{leases.path}/deleted")
-            again = await leases.replace(made)
-            assert again.says_the_same_as(made)
-            assert again.version != made.version
+            await client.send(requests.delete(kinds.LEASE, key))
+            theirs = await leases.create(Lease("b", 15)) if again else None
+            with pytest.raises(Taken):
+                await leases.replace(replace(made, transitions=1))
+            assert await leases.read() == theirs
+            if theirs is None:
+                remade = await leases.replace(replace(made, uid=""))
+                assert remade.uid != made.uid
 
-    run(main())
+    asyncio.run(main())

@@ -11,10 +11,10 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +47,7 @@ class Lease:
     renewed: datetime = EPOCH
     transitions: int = 0
     version: str = ""
+    uid: str = ""
 
     def says_the_same_as(self, other: "Lease | None") -> bool:
         """Whether no one renewed in between; a changed label is not a renewal."""
@@ -62,7 +63,7 @@ class Leases(Protocol):
         """Raises Taken where it exists."""
 
     async def replace(self, lease: Lease) -> Lease:
-        """Put it in place of version `lease.version`; raises Taken where that is not current."""
+        """Put it in place of that `uid` and `version`; raises Taken where they are not current."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -203,7 +204,7 @@ class Elector:
             ours = replace(ours, acquired=seen.acquired, transitions=seen.transitions)
         else:
             ours = replace(ours, transitions=seen.transitions + 1)
-        return replace(ours, version=seen.version)
+        return replace(ours, version=seen.version, uid=seen.uid)
 
     async def _release(self) -> None:
         """Let go, so that the next leader need not wait for the lease to run out."""
@@ -217,43 +218,3 @@ class Elector:
                 self._observe(await self._leases.replace(free))
         except Exception as error:
             log.warning("lease not released: %s: %s", type(error).__name__, error)
-
-
-def lease_object(lease: Lease, namespace: str, name: str) -> dict[str, Any]:
-    """The Lease as the API server takes it."""
-    metadata = {"namespace": namespace, "name": name}
-    if lease.version:
-        metadata["resourceVersion"] = lease.version
-    return {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": metadata,
-        "spec": {
-            "holderIdentity": lease.holder,
-            "leaseDurationSeconds": lease.seconds,
-            "acquireTime": _micro_time(lease.acquired),
-            "renewTime": _micro_time(lease.renewed),
-            "leaseTransitions": lease.transitions,
-        },
-    }
-
-
-def read_lease(found: Mapping[str, Any]) -> Lease:
-    """The Lease as the API server shows it; people and other programs may leave fields out."""
-    spec = found.get("spec") or {}
-    return Lease(
-        holder=spec.get("holderIdentity") or "",
-        seconds=spec.get("leaseDurationSeconds") or 1,
-        acquired=_time(spec.get("acquireTime")),
-        renewed=_time(spec.get("renewTime")),
-        transitions=spec.get("leaseTransitions") or 0,
-        version=found["metadata"]["resourceVersion"],
-    )
-
-
-def _micro_time(when: datetime) -> str:
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def _time(text: str | None) -> datetime:
-    return datetime.fromisoformat(text) if text else EPOCH
