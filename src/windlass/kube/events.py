@@ -10,8 +10,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Protocol
+
+from windlass.kube.objects import micro_time
 
 log = logging.getLogger(__name__)
 
@@ -177,7 +179,7 @@ class Planner:
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"namespace": namespace, "name": name},
-            "eventTime": _micro_time(now),
+            "eventTime": micro_time(now),
             "reportingController": self._reporter.controller,
             "reportingInstance": self._reporter.instance,
             "type": "Warning" if happening.warning else "Normal",
@@ -198,7 +200,7 @@ class Planner:
         if not self._token(happening.regarding, now):
             return None
         series.told, series.told_at = series.count, now
-        told = {"count": series.count, "lastObservedTime": _micro_time(series.last)}
+        told = {"count": series.count, "lastObservedTime": micro_time(series.last)}
         return Patch(series.namespace, series.name, {"series": told})
 
     def _token(self, regarding: Regarding, now: datetime) -> bool:
@@ -232,10 +234,6 @@ def _without_note(happening: Happening) -> Happening:
 
 def _seconds(since: datetime, now: datetime) -> float:
     return max(0.0, (now - since).total_seconds())  # the wall clock may be set back
-
-
-def _micro_time(when: datetime) -> str:
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _shortened(note: str) -> str:
