@@ -137,8 +137,10 @@ class Mirror:
         for reflector in self.reflectors.values():
             await reflector.synced.wait()
 
-    async def run(self) -> None:
-        """Until cancelled; nobody outlives this call."""
+    async def run(self, started: Callable[[], None] = lambda: None) -> None:
+        """Until cancelled; nobody outlives this call. `started` once all stores are filled."""
         async with asyncio.TaskGroup() as tasks:
             for watched, reflector in self.reflectors.items():
                 tasks.create_task(reflector.run(), name=f"watch {watched.kind.plural}")
+            await self.synced()
+            started()
