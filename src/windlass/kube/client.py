@@ -200,28 +200,24 @@ class Client:
             headers["Content-Type"] = request.content_type
         if token := await self._access.credentials.token():
             headers["Authorization"] = f"Bearer {token}"
+        url = URL(self._access.server + request.target, encoded=True)
+        clock = asyncio.get_running_loop().time
+        code = 0
         check()
-        with self._observed(request) as answered:
+        sent = clock()
+        try:
             response = await session.request(
                 request.method,
-                URL(self._access.server + request.target, encoded=True),
+                url,
                 data=request.body,
                 headers=headers,
                 server_hostname=self._access.tls_server_name,
                 allow_redirects=False,
             )
-            answered(response.status)
-        return response
-
-    @contextmanager
-    def _observed(self, request: Request[Any]) -> Iterator[Callable[[int], None]]:
-        codes = [0]
-        clock = asyncio.get_running_loop().time
-        sent = clock()
-        try:
-            yield codes.append
+            code = response.status
         finally:
-            self._observe(*request.name, codes[-1], clock() - sent)
+            self._observe(*request.name, code, clock() - sent)
+        return response
 
     async def _renewed(self, response: aiohttp.ClientResponse) -> bool:
         if not await self._access.credentials.renew():
