@@ -13,7 +13,7 @@ from tests.contract.kube_access import access_of
 from windlass.kube.client import Client
 from windlass.kube.leader import Elector, Lost, Terms
 from windlass.kube.leases import ClientLeases
-from windlass.kube.meta import Key
+from windlass.values.key import Key
 
 
 async def main(kubeconfig: str, namespace: str, identity: str) -> None:

@@ -10,9 +10,9 @@ from windlass.kube import kinds, requests
 from windlass.kube.client import Client
 from windlass.kube.event_sink import ClientSink
 from windlass.kube.events import Create, EventGone, Happening, Patch, Planner, Regarding, Reporter
-from windlass.kube.meta import Key
 from windlass.kube.objects import Event
 from windlass.testing.kube import RealKube
+from windlass.values.key import Key
 
 REPORTER = Reporter("windlass.dev/operator", "operator-0")
 NODE = Regarding("v1", "Node", "", "n-0", "uid-of-n-0")

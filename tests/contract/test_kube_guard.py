@@ -12,10 +12,10 @@ from windlass.kube import kinds, requests
 from windlass.kube.client import Client
 from windlass.kube.guard import Guarded
 from windlass.kube.leader import NotLeading
-from windlass.kube.meta import Key
 from windlass.kube.requests import Selection
 from windlass.kube.wire import Anything, Document
 from windlass.testing.kube import RealKube
+from windlass.values.key import Key
 
 GET = requests.get(kinds.NAMESPACE, Key("", "default"), Anything)
 BUSY = refused(429, "TooManyRequests", **{"Retry-After": "0"})

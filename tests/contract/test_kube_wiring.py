@@ -25,7 +25,6 @@ from windlass.kube.guard import Guarded
 from windlass.kube.leader import Elector, Terms
 from windlass.kube.leases import ClientLeases
 from windlass.kube.manager import Manager, Settings
-from windlass.kube.meta import Key
 from windlass.kube.metrics import Metrics
 from windlass.kube.objects import ConfigMap, Event, Lease, Secret
 from windlass.kube.parts import Elected, Part, Working
@@ -38,6 +37,7 @@ from windlass.kube.waking import itself, owner, waking
 from windlass.kube.watch import Watched
 from windlass.kube.wire import Anything, Document
 from windlass.testing.kube import RealKube
+from windlass.values.key import Key
 
 NS = "wiring"
 Scenario = Callable[[Client], Awaitable[None]]

@@ -16,9 +16,9 @@ from windlass.kube import kinds, requests
 from windlass.kube.client import Client
 from windlass.kube.leader import Lease, Taken
 from windlass.kube.leases import ClientLeases
-from windlass.kube.meta import Key
 from windlass.local.waiting import wait_for
 from windlass.testing.kube import RealKube
+from windlass.values.key import Key
 
 
 @dataclass(frozen=True)

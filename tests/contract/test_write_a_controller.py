@@ -13,10 +13,10 @@ from windlass.kube import kinds, requests
 from windlass.kube.client import Client
 from windlass.kube.errors import NotFound
 from windlass.kube.manager import Settings
-from windlass.kube.meta import Key
 from windlass.kube.objects import ConfigMap, Lease
 from windlass.kube.wire import Anything
 from windlass.testing.kube import RealKube
+from windlass.values.key import Key
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "write-a-controller.md"
 NS = "how-to"

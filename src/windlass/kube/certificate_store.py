@@ -8,11 +8,11 @@ from windlass.kube import kinds, requests
 from windlass.kube.certificates import trust_patch
 from windlass.kube.errors import AlreadyExists, Conflict, NotFound
 from windlass.kube.kinds import Kind
-from windlass.kube.meta import Key
 from windlass.kube.objects import Secret
 from windlass.kube.requests import Request, Sends
 from windlass.kube.rotation import Stored, StoredMeanwhile
 from windlass.kube.wire import Anything, Document
+from windlass.values.key import Key
 
 log = logging.getLogger(__name__)
 

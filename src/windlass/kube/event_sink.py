@@ -3,9 +3,9 @@
 from windlass.kube import kinds, requests
 from windlass.kube.errors import Forbidden, NotFound
 from windlass.kube.events import Create, EventGone, Patch
-from windlass.kube.meta import Key
 from windlass.kube.requests import Sends
 from windlass.kube.wire import Anything
+from windlass.values.key import Key
 
 
 class ClientSink:

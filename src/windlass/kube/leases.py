@@ -5,8 +5,8 @@ from typing import Any
 from windlass.kube import kinds, objects, requests
 from windlass.kube.errors import AlreadyExists, Conflict, NotFound
 from windlass.kube.leader import EPOCH, Lease, Taken
-from windlass.kube.meta import Key
 from windlass.kube.requests import Request, Sends
+from windlass.values.key import Key
 
 
 class ClientLeases:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 
 from windlass.kube.kinds import Kind
-from windlass.kube.meta import Key, Object
+from windlass.kube.meta import Object
 from windlass.kube.queue import Queue
 from windlass.kube.store import Subscriber
+from windlass.values.key import Key
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T", bound=Object)

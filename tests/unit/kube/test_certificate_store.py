@@ -8,8 +8,8 @@ from tests.unit.kube.answers import Answers
 from windlass.kube import kinds
 from windlass.kube.certificate_store import ClientStore, Webhooks
 from windlass.kube.errors import AlreadyExists, Conflict, Forbidden, NotFound, Refused, Status
-from windlass.kube.meta import Key
 from windlass.kube.rotation import Stored, StoredMeanwhile
+from windlass.values.key import Key
 
 SECRET = Key("slurm", "webhook-tls")
 OURS = (Webhooks(kinds.VALIDATING_WEBHOOKS, "ours"), Webhooks(kinds.MUTATING_WEBHOOKS, "ours"))

@@ -9,7 +9,7 @@ from windlass.kube import objects
 from windlass.kube.errors import AlreadyExists, Conflict, Forbidden, NotFound, Refused, Status
 from windlass.kube.leader import Lease, Taken
 from windlass.kube.leases import ClientLeases, lease_object, lease_of
-from windlass.kube.meta import Key
+from windlass.values.key import Key
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 KEY = Key("slurm", "operator")

@@ -4,9 +4,10 @@ import pytest
 
 from windlass.kube import kinds
 from windlass.kube.kinds import Kind
-from windlass.kube.meta import Key, Meta, OwnerReference, PartialObject
+from windlass.kube.meta import Meta, OwnerReference, PartialObject
 from windlass.kube.queue import Queue
 from windlass.kube.waking import itself, owner, waking
+from windlass.values.key import Key
 
 
 def item(owner_name: str = "", kind: Kind = kinds.NODE_SET) -> PartialObject:
