@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from windlass.local import images
+from windlass.local import debian, images
 from windlass.local.layout import Folders
 from windlass.local.progress import Display
 from windlass.mains import windlass
 from windlass.testing import kube as real_kube
+from windlass.testing import mariadb
 from windlass.testing.kube import RealKube
 from windlass.testing.slurm import RealSlurm
+from windlass.testing.slurm_accounting import AccountedSlurm
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +38,29 @@ def slurm(
     root = images.root_of("slurm", folders.cache, display, programs={})
     server = RealSlurm(root, tmp_path_factory.mktemp("slurm"))
     explaining_logs.append(server.logs)
+    server.start()
+    yield server
+    server.stop()
+
+
+# --- Slurm with accounting -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def accounted_slurm(
+    as_root: None,
+    folders: Folders,
+    display: Display,
+    explaining_logs: list[Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[AccountedSlurm]:
+    """A Slurm with slurmdbd and MariaDB; every test shares it, so each uses names of its own."""
+    server = AccountedSlurm(
+        images.root_of("slurm", folders.cache, display, programs={}),
+        debian.ensure(mariadb.ROOT, folders.cache, display),
+        tmp_path_factory.mktemp("accounted"),
+    )
+    explaining_logs.append(server.folder)
     server.start()
     yield server
     server.stop()

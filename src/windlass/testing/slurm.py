@@ -1,23 +1,20 @@
 """A real slurmctld and slurmrestd for tests, from the Slurm image, on ports of 127.0.0.1.
 
-They run in namespaces of their own over a root file system in memory: when this process ends,
-even by SIGKILL, the kernel ends them and nothing is left mounted. No slurmd: nodes only exist.
+No slurmd: nodes only exist. slurm_accounting.py puts a slurmdbd beside them.
 """
 
 import json
 import secrets
 import socket
-import subprocess
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from windlass.local.errors import LocalError
-from windlass.local.making import CONTAINED
-from windlass.local.masters import tail
-from windlass.local.process import children, run
 from windlass.local.waiting import wait_for
+from windlass.testing.contained import WAIT, Contained, serving
 from windlass.testing.ports import free_ports
 
 CONF: Final = """\
@@ -41,33 +38,27 @@ SchedulerParameters=sched_min_interval=1000,batch_sched_delay=0,sched_interval=1
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
 
-# $1 the image's root, $2 the folder of this Slurm, $3 the port of slurmrestd.
-ENTER: Final = """
-mount -t tmpfs tmpfs "$2/memory"
-mkdir "$2/memory/upper" "$2/memory/work" "$2/memory/root"
-layers=lowerdir=$1,upperdir=$2/memory/upper,workdir=$2/memory/work
-mount -t overlay overlay -o "$layers" "$2/memory/root"
-cd "$2/memory/root"
-echo "127.0.0.1 localhost $(hostname)" > etc/hosts
-mount -t proc proc proc
-mount --rbind /dev dev
-mount --bind "$2/etc" etc/slurm
-mount --bind "$2/log" var/log/slurm
-exec chroot . bash -c "$SERVE" serve "$3"
+SLURMCTLD: Final = serving("slurmctld", "slurmctld -D")
+# It refuses to run as SlurmUser.
+SLURMRESTD: Final = """
+SLURM_JWT=daemon setpriv --reuid=65534 --regid=65534 --clear-groups \\
+  slurmrestd -a rest_auth/jwt -s {plugins} 127.0.0.1:{port} unix:/var/log/slurmrestd.sock \\
+  > /var/log/slurmrestd.log 2>&1 &
 """
 
-# The first daemon that ends takes the other one with it, but for a slurmctld that was told to rest.
-# slurmrestd refuses to run as SlurmUser.
-SERVE: Final = """
-while slurmctld -D >> /var/log/slurm/slurmctld.log 2>&1; test -e /run/resting; do
-  while test -e /run/resting; do sleep 0.05; done
-done &
-SLURM_JWT=daemon setpriv --reuid=65534 --regid=65534 --clear-groups \
-  slurmrestd -a rest_auth/jwt -s openapi/slurmctld,openapi/util "127.0.0.1:$1" \
-  unix:/var/log/slurm/slurmrestd.sock \
-  > /var/log/slurm/slurmrestd.log 2>&1 &
-wait -n
-"""
+
+@dataclass(frozen=True, slots=True)
+class Besides:
+    """What a Slurm has besides slurmctld and slurmrestd."""
+
+    conf: str = ""
+    """More lines of slurm.conf."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """More files of /etc/slurm."""
+    script: str = ""
+    """Shell that starts more daemons, before slurmctld."""
+    plugins: str = "openapi/slurmctld,openapi/util"
+    """The halves of the REST API."""
 
 
 @dataclass(slots=True)
@@ -76,9 +67,13 @@ class RealSlurm:
 
     image_root: Path
     folder: Path
+    besides: Besides = field(default_factory=Besides)
     slurmctld_port: int = 0
     slurmrestd_port: int = 0
-    _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    contained: Contained = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.contained = Contained(self.image_root, self.folder, "Slurm")
 
     @property
     def url(self) -> str:
@@ -95,21 +90,16 @@ class RealSlurm:
 
     @property
     def logs(self) -> Path:
-        return self.folder / "log"
+        return self.contained.logs
 
     def start(self, within: float = 30) -> None:
         """Return once both daemons answer."""
         self.slurmctld_port, self.slurmrestd_port = free_ports(2)
         self._write_files()
-        enter = ("env", f"SERVE={SERVE}", "sh", "-ec", ENTER, "enter")
-        where = (self.image_root, self.folder, str(self.slurmrestd_port))
-        with (self.logs / "start.log").open("wb") as log:
-            self._process = subprocess.Popen(
-                [*CONTAINED, *enter, *where],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
+        rest = SLURMRESTD.format(plugins=self.besides.plugins, port=self.slurmrestd_port)
+        script = self.besides.script + SLURMCTLD + rest + WAIT
+        etc = self.folder / "etc"
+        self.contained.start(script, {"etc/slurm": etc, "var/log": self.logs})
         try:
             wait_for(self._answers, "Slurm answers", within=within)
         except LocalError as error:
@@ -117,10 +107,7 @@ class RealSlurm:
             raise LocalError(f"{error}\n{self.last_words()}") from error
 
     def stop(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        self.contained.stop()
 
     def scontrol(self, *words: str) -> str:
         """Run scontrol as root beside the daemons."""
@@ -128,22 +115,16 @@ class RealSlurm:
 
     def rest_slurmctld(self) -> None:
         """Kill slurmctld as a crash would; it stays away until it is woken."""
-        self.inside("touch", "/run/resting")
-        self.inside("sh", "-c", "kill -KILL $(cat /run/slurmctld.pid)")
+        self.contained.rest("slurmctld")
 
     def wake_slurmctld(self, within: float = 30) -> None:
         """Start it again on the state it saved, and return once it answers."""
-        self.inside("rm", "/run/resting")
+        self.contained.wake("slurmctld")
         wait_for(self._answers, "slurmctld is back", within=within)
 
     def inside(self, *words: str) -> str:
         """Run a program as root beside the daemons."""
-        assert self._process is not None
-        inside = next(iter(children(self._process.pid)), None)
-        if inside is None:
-            raise LocalError("Slurm is not running")
-        enter = ("nsenter", f"--target={inside}", "--mount", "--pid", "--root", "--wd=/")
-        return run([*enter, *words])
+        return self.contained.inside(*words)
 
     def token(self, user: str = "root", seconds: int = 3600) -> str:
         """A JSON web token that this Slurm takes."""
@@ -152,13 +133,10 @@ class RealSlurm:
 
     def last_words(self) -> str:
         """The ends of the logs, for the person who reads a failure."""
-        logs = sorted(self.logs.glob("*.log"))
-        return "\n".join(f"--- {log.name}\n{tail(log, 20)}" for log in logs)
+        return self.contained.last_words()
 
     def _answers(self) -> bool:
-        assert self._process is not None
-        if self._process.poll() is not None:
-            raise LocalError(f"Slurm ended with {self._process.returncode}")
+        self.contained.check()
         try:
             request = urllib.request.Request(f"{self.url}/slurm/v0.0.45/ping/")  # noqa: S310
             request.add_header("X-SLURM-USER-TOKEN", self.token())
@@ -169,12 +147,16 @@ class RealSlurm:
         return any(ping["responding"] for ping in pings)
 
     def _write_files(self) -> None:
-        for name in ("etc", "log", "memory"):
-            (self.folder / name).mkdir(parents=True)
+        etc = self.folder / "etc"
+        for folder in (etc, self.logs):
+            folder.mkdir(parents=True)
         self.logs.chmod(0o777)  # slurmrestd makes its socket there, as nobody
         host = socket.gethostname().partition(".")[0]  # slurmctld only starts where it belongs
         conf = CONF.format(host=host, slurmctld_port=self.slurmctld_port)
-        (self.folder / "etc" / "slurm.conf").write_text(conf)
-        for key in (self.folder / "etc" / "slurm.key", self.jwt_key):
+        (etc / "slurm.conf").write_text(conf + self.besides.conf)
+        for key in (etc / "slurm.key", self.jwt_key):
             key.touch(mode=0o600)
             key.write_bytes(secrets.token_bytes(1024))
+        for name, text in self.besides.files.items():
+            (etc / name).touch(mode=0o600)
+            (etc / name).write_text(text)
