@@ -1,6 +1,6 @@
 """Every field that we read or write stands in slurmrestd's own schema, in all four versions.
 
-This is all that is known of slurmdbd's half of the API where there is no database to try it on.
+It finds what no call of the other tests happens to carry.
 """
 
 import json
@@ -146,6 +146,11 @@ WRITES: list[tuple[Request[Any], str]] = [
     (requests.write_partition(full(PartitionSpec)), "/slurm/V/partitions/"),
     (requests.write_reservation(full(ReservationSpec)), "/slurm/V/reservation"),
     (slurmdb.write_accounts([full(Account)]), "/slurmdb/V/accounts/"),
+    (
+        slurmdb.add_account(full(Account), cluster="x", parent="x"),
+        "/slurmdb/V/accounts_association/",
+    ),
+    (slurmdb.add_user(full(User), "x", cluster="x"), "/slurmdb/V/users_association/"),
     (slurmdb.write_users([full(User)]), "/slurmdb/V/users/"),
     (slurmdb.write_associations([ASSOCIATION]), "/slurmdb/V/associations/"),
     (slurmdb.write_qos([full(Qos)]), "/slurmdb/V/qos/"),

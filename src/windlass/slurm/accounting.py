@@ -51,6 +51,22 @@ class Association(Struct, frozen=True, gc=False):
     priority: Limit = None
 
 
+class NewAccount(Struct, frozen=True):
+    """An account, and where it is to have an association."""
+
+    account: Account
+    cluster: str = ""
+    parent: str = ""
+
+
+class NewUser(Struct, frozen=True):
+    """A user, and the account and place in which it is to have an association."""
+
+    user: User
+    account: str
+    cluster: str = ""
+
+
 class Qos(Struct, frozen=True, gc=False):
     name: str
     id: int = 0

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from msgspec import DecodeError, ValidationError, json
 
 from windlass.slurm.encoding import encoded, needs
-from windlass.slurm.errors import Fault, Unavailable, error_for, error_of_status
+from windlass.slurm.errors import Absent, Fault, Unavailable, error_for, error_of_status
 from windlass.slurm.versions import Feature, Version
 from windlass.slurm.wire import Answer
 
@@ -67,6 +67,8 @@ NOT_MODIFIED = 304
 def read(request: Request[T], response: Response) -> T:
     """What the caller asked for, or the error that the answer is."""
     if response.status == NOT_MODIFIED:
+        if request.method == "DELETE":  # slurmdbd's way to say that there was no such thing
+            raise Absent(f"there was nothing to delete at {request.path}")
         return request.reader(request.answer())
     if not response.is_json:
         raise error_of_status(response.status, response.body.decode(errors="replace"))

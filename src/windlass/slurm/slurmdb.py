@@ -1,6 +1,9 @@
 """Every call of slurmdbd's half of the API that Windlass makes, each as a plain Request.
 
-An unknown name is Absent. Writes create what is not there and change what is.
+An unknown name is Absent, for deletes too. Writes create what is not there and change what is.
+
+With a bad token slurmrestd says here that it cannot reach the database, so that is Unavailable and
+not Unauthorized: ask slurmctld's half (requests.diag) which of them it is.
 """
 
 from collections.abc import Iterable
@@ -16,6 +19,8 @@ from windlass.slurm.accounting import (
     AccountingConfig,
     Association,
     Cluster,
+    NewAccount,
+    NewUser,
     PastJob,
     Qos,
     Tres,
@@ -68,11 +73,24 @@ def accounts() -> Request[tuple[Account, ...]]:
 
 def account(name: str) -> Request[Account]:
     reader = reading.first(reading.accounts, f"account: {name}")
-    path, answer = f"/account/{segment(name)}", wire.AccountsAnswer
-    return Request("GET", path, answer, reader, absent=NOTHING, api=API, safe=True)
+    path, query = f"/account/{segment(name)}", (("with_coords", "true"),)
+    answer = wire.AccountsAnswer
+    return Request("GET", path, answer, reader, query=query, absent=NOTHING, api=API, safe=True)
+
+
+def add_account(account: Account, *, cluster: str = "", parent: str = "") -> Request[bool]:
+    """Add an account with its association, on every cluster unless one is named.
+
+    Whether it was added: what is there already stays as it is. Only an account with an association
+    can hold users or run jobs.
+    """
+    body = NewAccount(account, cluster, parent)
+    path, answer = "/accounts_association/", wire.AddedAnswer
+    return Request("POST", path, answer, reading.added, body, api=API)
 
 
 def write_accounts(items: Iterable[Account]) -> Request[None]:
+    """Accounts that are new get no association: see `add_account`."""
     body = Many("accounts", tuple(items))
     return Request("POST", "/accounts/", Answer, codec.done, body, api=API)
 
@@ -85,17 +103,33 @@ def delete_account(name: str) -> Request[None]:
 # --- Users ---------------------------------------------------------------------------------
 
 
+IN_FULL: Final = (("with_assocs", "true"),)
+"""Without its associations, a user is shown without its default account."""
+
+
 def users() -> Request[tuple[User, ...]]:
-    return Request("GET", "/users/", wire.UsersAnswer, reading.users, api=API, safe=True)
+    answer = wire.UsersAnswer
+    return Request("GET", "/users/", answer, reading.users, query=IN_FULL, api=API, safe=True)
 
 
 def user(name: str) -> Request[User]:
     reader = reading.first(reading.users, f"user: {name}")
     path, answer = f"/user/{segment(name)}", wire.UsersAnswer
-    return Request("GET", path, answer, reader, absent=NOTHING, api=API, safe=True)
+    return Request("GET", path, answer, reader, query=IN_FULL, absent=NOTHING, api=API, safe=True)
+
+
+def add_user(user: User, account: str, *, cluster: str = "") -> Request[bool]:
+    """Add a user with its association in an account, on every cluster unless one is named.
+
+    Whether it was added: if not, it was there already, or the account is not. Slurm does not say
+    which.
+    """
+    body = NewUser(user, account, cluster)
+    return Request("POST", "/users_association/", wire.AddedAnswer, reading.added, body, api=API)
 
 
 def write_users(items: Iterable[User]) -> Request[None]:
+    """Users that are new get no association: see `add_user`."""
     return Request("POST", "/users/", Answer, codec.done, Many("users", tuple(items)), api=API)
 
 
@@ -120,6 +154,11 @@ def associations(
 
 
 def write_associations(items: Iterable[Association]) -> Request[None]:
+    """Change associations, or add users to accounts; each needs its cluster.
+
+    Slurm ignores without a word one that it cannot make (an unknown account, cluster or default
+    QOS), and every new one of an account: see `add_account`.
+    """
     body = Many("associations", tuple(items))
     return Request("POST", "/associations/", Answer, codec.done, body, api=API)
 
@@ -146,6 +185,7 @@ def qos(name: str) -> Request[Qos]:
 
 
 def write_qos(items: Iterable[Qos]) -> Request[None]:
+    """Flags and preempt modes become those given here, also if none are; the rest is kept."""
     return Request("POST", "/qos/", Answer, codec.done, Many("qos", tuple(items)), api=API)
 
 

@@ -9,6 +9,8 @@ from windlass.slurm.accounting import (
     AccountingConfig,
     Association,
     Cluster,
+    NewAccount,
+    NewUser,
     PastJob,
     Qos,
     Tres,
@@ -16,7 +18,7 @@ from windlass.slurm.accounting import (
 )
 from windlass.slurm.codec import exit_code, limit, words
 from windlass.slurm.encoding import Json, encoded, number
-from windlass.slurm.errors import Absent
+from windlass.slurm.errors import Absent, Refused
 from windlass.slurm.model import Limit
 from windlass.slurm.versions import Version
 from windlass.slurm.wire import Answer
@@ -65,7 +67,8 @@ def accounts(
 
 def user(raw: wire.WireUser) -> User:
     level = next(iter(raw.administrator_level or ()), "None")
-    return User(raw.name, level, raw.default.account, raw.default.wckey, words(raw.flags))
+    flags = words(raw.flags) - {"NONE"}
+    return User(raw.name, level, raw.default.account, raw.default.wckey, flags)
 
 
 def users(answer: wire.UsersAnswer | wire.AccountingConfigAnswer) -> tuple[User, ...]:
@@ -170,6 +173,10 @@ def config(answer: wire.AccountingConfigAnswer) -> AccountingConfig:
     )
 
 
+def added(answer: wire.AddedAnswer) -> bool:
+    return bool(answer.added_accounts or answer.added_users)
+
+
 # --- Writing -------------------------------------------------------------------------------
 
 
@@ -196,15 +203,51 @@ def _(body: User, version: Version) -> object:  # noqa: ARG001
 
 
 @encoded.register
+def _(body: NewAccount, version: Version) -> object:  # noqa: ARG001
+    account = body.account
+    condition = {
+        "accounts": [account.name],
+        "clusters": [body.cluster] if body.cluster else [],
+        "association": _set({"parent": body.parent}),
+    }
+    described = {
+        "description": account.description or account.name,
+        "organization": account.organization or account.name,
+    }
+    return {"association_condition": condition, "account": described}
+
+
+@encoded.register
+def _(body: NewUser, version: Version) -> object:  # noqa: ARG001
+    user = body.user
+    condition = {
+        "accounts": [body.account],
+        "clusters": [body.cluster] if body.cluster else [],
+        "users": [user.name],
+        "association": {},
+    }
+    described: Json = {
+        "adminlevel": [user.administrator],
+        "defaultaccount": user.default_account,
+        "defaultwckey": user.default_wckey,
+    }
+    return {"association_condition": condition, "user": _set(described)}
+
+
+@encoded.register
 def _(body: Association, version: Version) -> object:  # noqa: ARG001
+    if not body.cluster:
+        raise Refused(
+            f"the association of account {body.account} names no cluster; give its `cluster`,"
+            " since slurmrestd says that such a write was done and does nothing"
+        )
     per = _set({"wall_clock": _number(body.max_wall_minutes)})
     active, total = _number(body.max_jobs), _number(body.max_submitted)
     jobs = _set({"active": active, "total": total, "per": per})
-    return _set(
+    told = _set(
         {
             "account": body.account,
             "cluster": body.cluster,
-            "user": body.user,
             "partition": body.partition,
             "parent_account": body.parent,
             "shares_raw": body.shares,
@@ -215,6 +258,7 @@ def _(body: Association, version: Version) -> object:  # noqa: ARG001
             "priority": _number(body.priority),
         }
     )
+    return {**told, "user": body.user}  # required, also where it is empty
 
 
 @encoded.register

@@ -32,6 +32,13 @@ class AccountsAnswer(Answer):
     accounts: list[WireAccount] | None = None
 
 
+class AddedAnswer(Answer):
+    """What was added, in words for people; empty if nothing was."""
+
+    added_accounts: str = ""
+    added_users: str = ""
+
+
 class WireUserDefault(Struct, gc=False):
     account: str = ""
     wckey: str = ""

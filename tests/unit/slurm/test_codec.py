@@ -200,14 +200,56 @@ def test_accounting_is_written() -> None:
     assert body(slurmdb.write_users([User("u", "Operator", "a")])) == {
         "users": [{"name": "u", "administrator_level": ["Operator"], "default": {"account": "a"}}]
     }
-    assert body(slurmdb.write_associations([Association("a", user="u", max_jobs=3)])) == {
-        "associations": [{"account": "a", "user": "u", "max": {"jobs": {"active": number(3)}}}]
+    assert body(slurmdb.write_associations([Association("a", "c", "u", max_jobs=3)])) == {
+        "associations": [
+            {
+                "account": "a",
+                "cluster": "c",
+                "user": "u",
+                "max": {"jobs": {"active": number(3)}},
+            }
+        ]
     }
     assert body(slurmdb.write_qos([Qos("q", max_wall_minutes=60)])) == {
         "qos": [
             {"name": "q", "limits": {"max": {"wall_clock": {"per": {"job": number(60)}}}}},
         ]
     }
+
+
+def test_an_association_is_written_with_its_cluster_and_its_user_even_if_that_is_empty() -> None:
+    (written,) = body(slurmdb.write_associations([Association("a", "c", shares=2)]))["associations"]
+    assert written == {"account": "a", "cluster": "c", "user": "", "shares_raw": 2}
+
+    with pytest.raises(Refused, match="account a names no cluster"):
+        body(slurmdb.write_associations([Association("a", user="u")]))
+
+
+def test_accounts_and_users_are_added_with_their_associations() -> None:
+    assert body(slurmdb.add_account(Account("a"), cluster="c", parent="p")) == {
+        "association_condition": {
+            "accounts": ["a"],
+            "clusters": ["c"],
+            "association": {"parent": "p"},
+        },
+        "account": {"description": "a", "organization": "a"},
+    }
+    assert body(slurmdb.add_user(User("u"), "a")) == {
+        "association_condition": {
+            "accounts": ["a"],
+            "clusters": [],
+            "users": ["u"],
+            "association": {},
+        },
+        "user": {"adminlevel": ["None"]},
+    }
+
+
+def test_a_delete_that_changed_nothing_is_about_something_absent() -> None:
+    nothing = Response(304, is_json=False, body=b"")
+    with pytest.raises(Absent, match="/user/u"):
+        read(slurmdb.delete_user("u"), nothing)
+    assert read(slurmdb.add_user(User("u"), "a"), nothing) is False
 
 
 def test_an_association_is_named_by_its_parts() -> None:
