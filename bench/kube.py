@@ -24,6 +24,7 @@ from windlass.kube import kinds, requests, wire
 from windlass.kube.access import Access
 from windlass.kube.client import Client
 from windlass.kube.credentials import FixedToken
+from windlass.kube.memory import keep_buffers
 from windlass.kube.objects import ConfigMap, Pod
 from windlass.kube.reflector import Mirror
 from windlass.kube.requests import Selection
@@ -246,6 +247,7 @@ def peak_megabytes() -> float:
 
 
 async def measure(server: str) -> None:
+    keep_buffers()
     async with Client(Access(server, FixedToken())) as client:
         listing = await best(lambda: filled(client))
         show("5,000 pods listed and cached: peak memory", f"{peak_megabytes():.0f} MB", "100 MB")
