@@ -13,7 +13,6 @@ from windlass.local.progress import Display
 SUITE: Final = "forky"
 SERIAL: Final = "2026-11-15"  # forky moves: change this to have its newer packages
 
-DEFAULT_MIRROR: Final = "http://deb.debian.org/debian"
 APT: Final = Path("/etc/apt")
 DEBIAN_SUITES: Final = frozenset(
     {"oldstable", "stable", "testing", "unstable", "bookworm", "trixie", "forky", "sid"}
@@ -72,23 +71,24 @@ def ensure(root: Root, cache: Path, display: Display, run: Runner = run_containe
     return make_once(cache / "roots" / root.file_name, make)
 
 
-def command(root: Root, target: Path, mirror: str) -> list[str | Path]:
-    """The mmdebstrap call that writes `root` to `target`."""
+def command(root: Root, target: Path, mirror: str | None) -> list[str | Path]:
+    """The mmdebstrap call that writes `root` to `target`; it knows a mirror where we know none."""
     include = [f"--include={','.join(root.packages)}"] if root.packages else []
     # A tar file is packed from a folder under TMPDIR, and /tmp may be memory.
     return [
         *("env", f"TMPDIR={target.parent}"),
         *("mmdebstrap", "--mode=root", "--variant=minbase", *OPTIONS, *include),
-        *(SUITE, target, mirror),
+        *(SUITE, target),
+        *([mirror] if mirror else []),
     ]
 
 
-def find_mirror(apt: Path) -> str:
+def find_mirror(apt: Path) -> str | None:
     """The Debian mirror that this machine's own apt uses, so that a site's mirror serves us too."""
     for uri, suites in _sources(apt):
         if DEBIAN_SUITES.intersection(suites):
             return _first_of_list(uri)
-    return DEFAULT_MIRROR
+    return None
 
 
 def _sources(apt: Path) -> Iterator[tuple[str, list[str]]]:
@@ -122,10 +122,10 @@ def _one_liners(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
                 yield uri, [suite]
 
 
-def _first_of_list(uri: str) -> str:
+def _first_of_list(uri: str) -> str | None:
     """Follow `mirror+file:`, which Debian's cloud images use: images cannot read that file."""
     scheme, _, path = uri.partition(":")
     if scheme != "mirror+file":
         return uri
     lines = Path("/" + path.lstrip("/")).read_text().split("\n")
-    return next((line.split()[0] for line in lines if line.strip()), DEFAULT_MIRROR)
+    return next((line.split()[0] for line in lines if line.strip()), None)

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from windlass.local import debian
-from windlass.local.debian import DEFAULT_MIRROR, Root, find_mirror
+from windlass.local.debian import Root, find_mirror
 from windlass.local.progress import Display
 
 DEB822 = """\
@@ -56,15 +56,15 @@ Components: main
                 "deb-src http://source.example bookworm main\n",
                 "sources.list.d/off.sources": "Enabled: no\n" + DEB822.partition("\n\n")[0],
             },
-            DEFAULT_MIRROR,
+            None,
             id="only comments, sources and what is switched off",
         ),
         pytest.param(
             {"sources.list": "deb http://archive.example/ubuntu noble main"},
-            DEFAULT_MIRROR,
+            None,
             id="another distribution",
         ),
-        pytest.param({}, DEFAULT_MIRROR, id="no apt at all"),
+        pytest.param({}, None, id="no apt at all"),
     ],
 )
 def test_the_mirror_is_the_one_that_this_machine_uses(
@@ -126,3 +126,13 @@ def test_a_root_is_made_by_one_call_of_mmdebstrap_and_then_kept(tmp_path: Path) 
     (call,) = calls
     assert "mmdebstrap" in call
     assert any(word.startswith("--include=containerd,runc,") for word in call)
+
+
+@pytest.mark.parametrize(
+    ("mirror", "end"), [("http://m.example/", ["http://m.example/"]), (None, [])]
+)
+def test_mmdebstrap_is_left_to_its_own_mirror_where_we_know_none(
+    mirror: str | None, end: list[str]
+) -> None:
+    command = debian.command(Root("x"), Path("/t/x"), mirror)
+    assert command[command.index(debian.SUITE) :] == [debian.SUITE, Path("/t/x"), *end]

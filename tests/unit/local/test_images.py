@@ -29,7 +29,7 @@ class FakeTools:
         self.calls.append(words)
         line("at it")
         if "mmdebstrap" in words:
-            Path(words[-2]).write_text("debian")
+            Path(words[words.index(debian.SUITE) + 1]).write_text("debian")
         elif "bud" in words:
             context = Path(words[-1]).iterdir()
             self.contexts.append({file.name: file.read_text() for file in context})
