@@ -50,8 +50,3 @@ packages: $(UV)
 .tools/bin/uv:
 	python3 -m venv .tools || (apt-get update -qq && apt-get install -qq python3-venv && python3 -m venv --clear .tools)
 	.tools/bin/pip install --quiet uv==$(UV_VERSION)
-
-ifeq ($(UV),.tools/bin/uv)
-else
-$(UV):
-endif
