@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.kube_world import FakeWorld, KubeWorld, RealWorld
 from windlass.local import debian, images
 from windlass.local.layout import Folders
 from windlass.local.progress import Display
@@ -83,3 +84,11 @@ def kube(
     server = real_kube.start(folder, folders.cache, display, windlass.now())
     yield server
     server.stop()
+
+
+@pytest.fixture(params=["fake", "real"])
+def world(request: pytest.FixtureRequest) -> KubeWorld:
+    """An API server in memory, and a real one: what holds for one must hold for the other."""
+    if request.param == "fake":
+        return FakeWorld()
+    return RealWorld(request.getfixturevalue("kube"))

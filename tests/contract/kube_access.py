@@ -1,11 +1,11 @@
-"""Ways to the real API server, for the contract tests of `windlass.kube`."""
+"""Ways to an API server, for the contract tests of `windlass.kube`."""
 
 from pathlib import Path
 
 from windlass.kube import kinds, kubeconfig, requests
 from windlass.kube.access import Access
-from windlass.kube.client import Client
 from windlass.kube.errors import AlreadyExists
+from windlass.kube.reflector import Talks
 from windlass.kube.wire import Anything
 from windlass.local.pki import Subject
 from windlass.mains import windlass
@@ -26,7 +26,7 @@ def as_user(kube: RealKube, user: str) -> Access:
     return access_of(kube.authority.write_kubeconfig(user, kube.server, "contract"))
 
 
-async def make_namespace(client: Client, name: str) -> str:
+async def make_namespace(client: Talks, name: str) -> str:
     """Pods need a service account, which no controller makes here."""
     namespace = {"metadata": {"name": name}}
     account = {"metadata": {"name": "default"}}

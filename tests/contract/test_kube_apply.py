@@ -1,4 +1,4 @@
-"""What `apply.differences` foresees is what the real API server does."""
+"""What `apply.differences` foresees is what the API server does, the real one and the fake."""
 
 import asyncio
 import copy
@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.contract.kube_access import as_admin, make_namespace
+from tests.contract.kube_world import KubeWorld
 from windlass.kube import kinds, requests
 from windlass.kube.apply import differences
-from windlass.kube.client import Client
 from windlass.kube.kinds import Kind
+from windlass.kube.reflector import Talks
 from windlass.kube.requests import Manager
 from windlass.kube.wire import Anything, Document
-from windlass.testing.kube import RealKube
 from windlass.values.key import Key
 
 NS = "applied"
@@ -148,15 +147,14 @@ RENDERED: list[tuple[Kind, Json]] = [
 ]
 
 
-async def applied(client: Client, kind: Kind, body: Json) -> Json:
+async def applied(client: Talks, kind: Kind, body: Json) -> Json:
     return (await client.send(requests.apply(kind, body, US, Document))).body
 
 
 @pytest.mark.parametrize(("kind", "body"), RENDERED, ids=lambda value: getattr(value, "plural", ""))
-def test_what_was_just_applied_needs_no_apply(kube: RealKube, kind: Kind, body: Json) -> None:
+def test_what_was_just_applied_needs_no_apply(world: KubeWorld, kind: Kind, body: Json) -> None:
     async def scenario() -> tuple[str, ...]:
-        async with Client(as_admin(kube)) as client:
-            await make_namespace(client, NS)
+        async with world.connected(NS) as client:
             return differences(body, await applied(client, kind, body), US.name)
 
     assert asyncio.run(scenario()) == ()
@@ -188,13 +186,12 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("path", CHANGES)
-def test_what_is_taken_away_is_seen_and_applied_away(kube: RealKube, path: str) -> None:
+def test_what_is_taken_away_is_seen_and_applied_away(world: KubeWorld, path: str) -> None:
     kind, before = next((k, b) for k, b in RENDERED if k is kinds.DEPLOYMENT)
     after = without(path, before)
 
     async def scenario() -> None:
-        async with Client(as_admin(kube)) as client:
-            await make_namespace(client, NS)
+        async with world.connected(NS) as client:
             live = await applied(client, kind, before)
             assert differences(after, live, US.name)
             assert differences(after, await applied(client, kind, after), US.name) == ()
@@ -202,14 +199,13 @@ def test_what_is_taken_away_is_seen_and_applied_away(kube: RealKube, path: str) 
     asyncio.run(scenario())
 
 
-def test_a_change_by_another_is_seen_and_taken_back(kube: RealKube) -> None:
+def test_a_change_by_another_is_seen_and_taken_back(world: KubeWorld) -> None:
     kind, body = RENDERED[0]
     key = Key(NS, "config")
     theirs = {"data": {"slurm.conf": "ClusterName=b\n", "more": "x"}}
 
     async def scenario() -> None:
-        async with Client(as_admin(kube)) as client:
-            await make_namespace(client, NS)
+        async with world.connected(NS) as client:
             await applied(client, kind, body)
             await client.send(requests.merge_patch(kind, key, theirs, Anything))
             live = (await client.send(requests.get(kind, key, Document))).body

@@ -1,4 +1,4 @@
-"""A mirror of the real API server."""
+"""A mirror of an API server; what needs rights or restarts is asked of the real one alone."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from tests.contract.kube_access import as_admin, as_user, make_namespace
+from tests.contract.kube_world import KubeWorld
 from windlass.kube import kinds, requests
 from windlass.kube.client import Client
 from windlass.kube.errors import AlreadyExists, Forbidden, NotFound
@@ -40,15 +41,14 @@ def create(name: str, colour: str) -> requests.Request[Anything]:
     return requests.create(kinds.CONFIG_MAP, NS, config_map(name, colour), Anything)
 
 
-def test_several_kinds_and_views_are_kept_side_by_side(kube: RealKube) -> None:
+def test_several_kinds_and_views_are_kept_side_by_side(world: KubeWorld) -> None:
     maps = Watched(kinds.CONFIG_MAP, ConfigMap, Selection(NS), {"colour": colours})
     slim = Watched(kinds.CONFIG_MAP, PartialObject, Selection(NS, "colour=red", "", True))
     whole = Watched(kinds.CONFIG_MAP, Document, Selection(NS, fields="metadata.name=m-0"))
     pods = Watched(kinds.POD, Pod, Selection(NS))
 
     async def run() -> None:
-        async with Client(as_admin(kube)) as client:
-            await make_namespace(client, NS)
+        async with world.connected(NS) as client:
             mirror = Mirror(client, (maps, slim, whole, pods))
             async with asyncio.TaskGroup() as tasks:
                 task = tasks.create_task(mirror.run())

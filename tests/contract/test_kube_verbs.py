@@ -1,33 +1,25 @@
-"""Every verb once, against the real API server."""
+"""Every verb once, alike on the fake API server and on the real one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from tests.contract.kube_access import as_admin, make_namespace
+from tests.contract.kube_world import KubeWorld
 from windlass.kube import kinds, requests
-from windlass.kube.client import Client
 from windlass.kube.errors import Invalid, NotFound, Refused
 from windlass.kube.meta import PartialObject
 from windlass.kube.objects import ConfigMap, Event, Lease, Node, Pod, StatefulSet, micro_time
+from windlass.kube.reflector import Talks
 from windlass.kube.requests import Deletion, Manager, Paging, Selection
 from windlass.kube.wire import Added, Anything, Deleted, Document, Modified, WatchEvent
-from windlass.testing.kube import RealKube
 from windlass.values.key import Key
 
 NS = "verbs"
-Scenario = Callable[[Client], Awaitable[None]]
-
-
-@asynccontextmanager
-async def connected(kube: RealKube) -> AsyncIterator[Client]:
-    async with Client(as_admin(kube)) as client:
-        await make_namespace(client, NS)
-        yield client
+Scenario = Callable[[Talks], Awaitable[None]]
 
 
 def config_map(name: str, **data: str) -> dict[str, Any]:
@@ -39,12 +31,12 @@ def pod(name: str) -> dict[str, Any]:
     return {"metadata": {"name": name, "namespace": NS}, "spec": {"containers": containers}}
 
 
-async def created(client: Client, name: str, **data: str) -> ConfigMap:
+async def created(client: Talks, name: str, **data: str) -> ConfigMap:
     body = config_map(name, **data)
     return await client.send(requests.create(kinds.CONFIG_MAP, NS, body, ConfigMap))
 
 
-async def keeps_what_it_is_given(client: Client) -> None:
+async def keeps_what_it_is_given(client: Talks) -> None:
     made = await created(client, "kept", a="1")
     key = Key(NS, "kept")
     assert await client.send(requests.get(kinds.CONFIG_MAP, key, ConfigMap)) == made
@@ -52,7 +44,7 @@ async def keeps_what_it_is_given(client: Client) -> None:
     assert made.metadata.creation_timestamp is not None
 
 
-async def gives_metadata_alone(client: Client) -> None:
+async def gives_metadata_alone(client: Talks) -> None:
     made = await created(client, "slim", a="1")
     key = Key(NS, "slim")
     assert (await client.send(requests.get_metadata(kinds.CONFIG_MAP, key))) == PartialObject(
@@ -64,7 +56,7 @@ async def gives_metadata_alone(client: Client) -> None:
     assert all("data" not in item.body for item in page.items)
 
 
-async def replaces_a_whole_object(client: Client) -> None:
+async def replaces_a_whole_object(client: Talks) -> None:
     made = await created(client, "replaced", a="1")
     body = {**config_map("replaced", b="2")}
     body["metadata"]["resourceVersion"] = made.metadata.resource_version
@@ -73,7 +65,7 @@ async def replaces_a_whole_object(client: Client) -> None:
     assert now.data == {"b": "2"}
 
 
-async def applies_fields_for_a_manager(client: Client) -> None:
+async def applies_fields_for_a_manager(client: Talks) -> None:
     manager = Manager("windlass-test")
     for data in ({"a": "1", "b": "2"}, {"a": "3"}):
         body = config_map("applied", **data)
@@ -81,7 +73,7 @@ async def applies_fields_for_a_manager(client: Client) -> None:
         assert now.data == data
 
 
-async def patches_by_merge_and_by_operations(client: Client) -> None:
+async def patches_by_merge_and_by_operations(client: Talks) -> None:
     await created(client, "patched", a="1", b="2")
     key = Key(NS, "patched")
     merge = requests.merge_patch(kinds.CONFIG_MAP, key, {"data": {"a": None, "c": "3"}}, ConfigMap)
@@ -91,7 +83,7 @@ async def patches_by_merge_and_by_operations(client: Client) -> None:
     assert (await client.send(operations)).data == {"b": "4", "c": "3"}
 
 
-async def writes_status_beside_the_spec(client: Client) -> None:
+async def writes_status_beside_the_spec(client: Talks) -> None:
     node = {"metadata": {"name": "status-node"}}
     await client.send(requests.create(kinds.NODE, "", node, Node))
     conditions = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
@@ -101,7 +93,7 @@ async def writes_status_beside_the_spec(client: Client) -> None:
     assert now.status.conditions[0].type == "Ready"
 
 
-async def scales(client: Client) -> None:
+async def scales(client: Talks) -> None:
     labels = {"app": "scaled"}
     template = {"metadata": {"labels": labels}, "spec": pod("x")["spec"]}
     spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
@@ -112,7 +104,7 @@ async def scales(client: Client) -> None:
     assert (await client.send(requests.get_scale(kinds.STATEFUL_SET, key))).spec.replicas == 5
 
 
-async def lists_page_by_page_and_by_selectors(client: Client) -> None:
+async def lists_page_by_page_and_by_selectors(client: Talks) -> None:
     for number in range(5):
         body = config_map(f"page-{number}")
         body["metadata"]["labels"] = {"pages": "yes"}
@@ -131,7 +123,7 @@ async def lists_page_by_page_and_by_selectors(client: Client) -> None:
     assert [item.metadata.name for item in page.items or ()] == ["page-3"]
 
 
-async def watches_from_a_version(client: Client) -> None:
+async def watches_from_a_version(client: Talks) -> None:
     made = await created(client, "watched", a="1")
     key, version = Key(NS, "watched"), made.metadata.resource_version
     one = Selection(NS, fields="metadata.name=watched")
@@ -148,13 +140,13 @@ async def watches_from_a_version(client: Client) -> None:
     assert [type(event) for event in seen] == [Modified, Deleted, Added]
 
 
-async def ends_a_watch_when_it_was_told(client: Client) -> None:
+async def ends_a_watch_when_it_was_told(client: Talks) -> None:
     watch = requests.watch(kinds.CONFIG_MAP, ConfigMap, Selection(NS), "", 1)
     async with aclosing(client.stream(watch)) as events:
         assert [event async for event in events]
 
 
-async def deletes_only_what_was_meant(client: Client) -> None:
+async def deletes_only_what_was_meant(client: Talks) -> None:
     made = await created(client, "deleted")
     key = Key(NS, "deleted")
     with pytest.raises(Refused):
@@ -163,7 +155,7 @@ async def deletes_only_what_was_meant(client: Client) -> None:
     await client.send(requests.delete(kinds.CONFIG_MAP, key, how))
 
 
-async def deletes_many_at_once(client: Client) -> None:
+async def deletes_many_at_once(client: Talks) -> None:
     body = config_map("one-of-many")
     body["metadata"]["labels"] = {"many": "yes"}
     await client.send(requests.create(kinds.CONFIG_MAP, NS, body, Anything))
@@ -172,7 +164,7 @@ async def deletes_many_at_once(client: Client) -> None:
     assert not (await client.send(requests.list_page(kinds.CONFIG_MAP, ConfigMap, many))).items
 
 
-async def binds_and_evicts_pods(client: Client) -> None:
+async def binds_and_evicts_pods(client: Talks) -> None:
     made = await client.send(requests.create(kinds.POD, NS, pod("bound"), Pod))
     key = Key(NS, "bound")
     await client.send(requests.bind(key, made.metadata.uid, "n1"))
@@ -183,13 +175,13 @@ async def binds_and_evicts_pods(client: Client) -> None:
         await client.send(requests.get(kinds.POD, key, Pod))
 
 
-async def does_not_bind_a_namesake(client: Client) -> None:
+async def does_not_bind_a_namesake(client: Talks) -> None:
     await client.send(requests.create(kinds.POD, NS, pod("namesake"), Pod))
     with pytest.raises(Refused):
         await client.send(requests.bind(Key(NS, "namesake"), "of-another-pod", "n1"))
 
 
-async def keeps_leases_and_events_with_micro_times(client: Client) -> None:
+async def keeps_leases_and_events_with_micro_times(client: Talks) -> None:
     moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     spec = {"holderIdentity": "me", "renewTime": micro_time(moment)}
     body = {"metadata": {"name": "lease"}, "spec": spec}
@@ -208,7 +200,7 @@ async def keeps_leases_and_events_with_micro_times(client: Client) -> None:
     assert (await client.send(requests.create(kinds.EVENT, NS, event, Event))).reason == "Test"
 
 
-async def refuses_a_micro_time_without_its_fraction(client: Client) -> None:
+async def refuses_a_micro_time_without_its_fraction(client: Talks) -> None:
     spec = {"renewTime": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)}
     body = {"metadata": {"name": "whole-second"}, "spec": spec}
     with pytest.raises(Refused) as caught:
@@ -238,9 +230,9 @@ SCENARIOS: list[Scenario] = [
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
-def test_the_api_server(kube: RealKube, scenario: Scenario) -> None:
+def test_the_api_server(world: KubeWorld, scenario: Scenario) -> None:
     async def run() -> None:
-        async with connected(kube) as client:
+        async with world.connected(NS) as client:
             await scenario(client)
 
     asyncio.run(run())
