@@ -24,17 +24,18 @@ def delete(objects: Objects, kind: Kind, key: Key, options: Mapping[str, Any]) -
     if how == "Orphan":
         _disown(objects, live["metadata"]["uid"])
     marked = _marked(objects, kind, live, options)
-    objects.write(kind, key, marked) if _held(kind, marked) else _remove(objects, kind, key)
+    write(objects, kind, key, marked)
     if how == "Foreground" and objects.find(kind, key) is not None:
         _delete_dependents(objects, marked["metadata"]["uid"])
         _release(objects, kind, key)
 
 
-def finish(objects: Objects, kind: Kind, key: Key) -> None:
-    """Take a marked object away once nothing holds it."""
-    live = objects.find(kind, key)
-    if live is not None and "deletionTimestamp" in live["metadata"] and not _held(kind, live):
-        _remove(objects, kind, key)
+def write(objects: Objects, kind: Kind, key: Key, body: Json) -> Json:
+    """Write an object; one that was marked goes instead, if this write lets go of it."""
+    if "deletionTimestamp" not in body["metadata"] or _held(kind, body):
+        return objects.write(kind, key, body)
+    _remove(objects, kind, key)
+    return body
 
 
 def tick(objects: Objects) -> None:
@@ -148,8 +149,7 @@ def _release(objects: Objects, kind: Kind, key: Key) -> None:
         return
     left = [name for name in live["metadata"]["finalizers"] if name != FOREGROUND]
     metadata = {**live["metadata"], "finalizers": left}
-    objects.write(kind, key, {**live, "metadata": metadata})
-    finish(objects, kind, key)
+    write(objects, kind, key, {**live, "metadata": metadata})
 
 
 def _blocks(dependent: Json, uid: str) -> bool:

@@ -57,6 +57,7 @@ _ATOMIC_MAPS: Final = frozenset(
         "claimRef",
     ]
 )
+FIELDS: Final = "managedFields"
 _UNTRACKED: Final = SERVER_OWNED | {"generateName"}
 
 
@@ -147,7 +148,7 @@ def _with_parents(paths: Iterable[Path]) -> set[Path]:
 
 
 def _entries(body: Json) -> dict[Owner, Json]:
-    entries = (body.get("metadata") or {}).get("managedFields") or ()
+    entries = (body.get("metadata") or {}).get(FIELDS) or ()
     return {
         Owner(entry["manager"], entry["operation"], entry.get("subresource", "")): entry
         for entry in entries
@@ -162,9 +163,10 @@ def _with_owners(
     body: Json, owned: Mapping[Owner, set[Path]], old: Mapping[Owner, Json], writing: Writing
 ) -> Json:
     entries = [_entry(owner, owned[owner], old.get(owner), writing) for owner in sorted(owned)]
-    # An applier keeps its entry even when it owns nothing any more.
-    named = [entry for entry in entries if entry["fieldsV1"] or entry["operation"] == "Apply"]
-    return {**body, "metadata": {**body["metadata"], "managedFields": named}}
+    metadata = {name: body["metadata"][name] for name in body["metadata"] if name != FIELDS}
+    # Who owns nothing is not named, not even one who applied.
+    named = [entry for entry in entries if entry["fieldsV1"]]
+    return {**body, "metadata": {**metadata, FIELDS: named} if named else metadata}
 
 
 def _entry(owner: Owner, paths: set[Path], old: Json | None, writing: Writing) -> Json:

@@ -13,6 +13,12 @@ def bad_request(message: str) -> KubeError:
     return error_of(Status(400, "BadRequest", message))
 
 
+def version_on_creation() -> KubeError:
+    """The real server means a 400, and says 500."""
+    message = "resourceVersion should not be set on objects to be created"
+    return error_of(Status(500, "", message))
+
+
 def unknown_path(path: str) -> KubeError:
     return error_of(Status(404, "NotFound", f"the server could not find {path}"))
 

@@ -48,18 +48,18 @@ _CHANGEABLE: Final[Mapping[Kind, frozenset[str]]] = {
 # --- the shape of a body -------------------------------------------------------------------
 
 
-def check_shape(kind: Kind, body: Any) -> None:
-    """Refuse what the real server could not even decode."""
+def misshape(kind: Kind, body: Any) -> str | None:
+    """Why the real server could not even decode it."""
     if not isinstance(body, dict):
-        raise refusals.bad_request("the body is no object")
+        return "the body is no object"
     for name in ("metadata", "spec", "status", "data"):
         if not isinstance(body.get(name) or {}, dict):
-            raise refusals.bad_request(f"{kind.kind}.{name}: cannot read {body[name]!r} as a map")
+            return f"{kind.kind}.{name}: cannot read {body[name]!r} as a map"
     for path in _MICRO_TIMES.get(kind, ()):
         text = _at(body, path)
         if text is not None and not _MICRO_TIME.fullmatch(text):
-            where = ".".join(path)
-            raise refusals.bad_request(f"{where}: {text!r} lacks the six digits of a MicroTime")
+            return f"{'.'.join(path)}: {text!r} lacks the six digits of a MicroTime"
+    return None
 
 
 def _at(body: Any, path: tuple[str, ...]) -> Any:

@@ -68,6 +68,24 @@ _WITH_STATUS: Final = _SCALED | {
     kinds.RESOURCE_CLAIM,
 }
 
+BORN: Final[Mapping[Kind, dict[str, Any]]] = {
+    kinds.POD: {"status": {"phase": "Pending"}},
+    kinds.PERSISTENT_VOLUME_CLAIM: {"status": {"phase": "Pending"}},
+    kinds.NAMESPACE: {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}},
+}
+"""What each kind has from its first moment."""
+MADE_BY_PUT: Final = frozenset(
+    {
+        kinds.LEASE,
+        kinds.EVENT,
+        kinds.ROLE,
+        kinds.ROLE_BINDING,
+        kinds.CLUSTER_ROLE,
+        kinds.CLUSTER_ROLE_BINDING,
+    }
+)
+"""Kinds of which a replacement makes what is not there."""
+
 
 def _built_in() -> Iterable[Kind]:
     """The kinds of an API server to which nobody has added any."""

@@ -18,15 +18,10 @@ from windlass.testing import fake_refusals as refusals
 from windlass.testing import fake_rules as rules
 from windlass.testing import fake_watch as watch
 from windlass.testing.fake_objects import SERVER_OWNED, Json, Objects
-from windlass.testing.fake_served import Place, Served
+from windlass.testing.fake_served import BORN, MADE_BY_PUT, Place, Served
 from windlass.testing.fake_watch import View
 from windlass.values.key import Key
 
-_BORN: Final[Mapping[Kind, Json]] = {
-    kinds.POD: {"status": {"phase": "Pending"}},
-    kinds.PERSISTENT_VOLUME_CLAIM: {"status": {"phase": "Pending"}},
-    kinds.NAMESPACE: {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}},
-}
 _DONE: Final = b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}'
 
 
@@ -53,6 +48,13 @@ class Call:
     @property
     def body(self) -> Any:
         return msgspec.json.decode(self.request.body or b"{}")
+
+    @property
+    def readable_body(self) -> Json:
+        body = self.body
+        if fault := rules.misshape(self.kind, body):
+            raise refusals.bad_request(fault)
+        return dict(body)
 
     @property
     def view(self) -> View:
@@ -97,14 +99,13 @@ def _list(objects: Objects, call: Call) -> bytes:
 
 
 def _create(objects: Objects, call: Call) -> bytes:
-    body = call.body
-    rules.check_shape(call.kind, body)
+    body = call.readable_body
     given = body.get("metadata") or {}
     if given.get("namespace", call.key.namespace) != call.key.namespace:
         raise refusals.bad_request("the namespace of the object is not that of the request")
     if given.get("resourceVersion"):
-        raise refusals.bad_request("resourceVersion should not be set on objects to be created")
-    key = Key(call.key.namespace, _name(objects, call.kind, given))
+        raise refusals.version_on_creation()
+    key = Key(call.key.namespace, call.key.name or _name(objects, call.kind, given))
     new = _new(call, key, body)
     owned = fields.updated({}, new, call.writing("Update", objects.time()))
     return _insert(objects, call, key, owned)
@@ -127,8 +128,8 @@ def _new(call: Call, key: Key, body: Json) -> Json:
         {"name": key.name, "namespace": key.namespace} if key.namespace else {"name": key.name}
     )
     head = {"apiVersion": call.kind.api_version, "kind": call.kind.kind}
-    new = {**head, **body, "metadata": {**metadata, **identity}, **_BORN.get(call.kind, {})}
-    if call.served.status and call.kind not in (*_BORN, kinds.NODE):
+    new = {**head, **body, "metadata": {**metadata, **identity}, **BORN.get(call.kind, {})}
+    if call.served.status and call.kind not in (*BORN, kinds.NODE):
         new.pop("status", None)
     return new
 
@@ -153,8 +154,9 @@ def _check_namespace(objects: Objects, kind: Kind, key: Key) -> None:
 
 
 def _replace(objects: Objects, call: Call) -> bytes:
-    body = call.body
-    rules.check_shape(call.kind, body)
+    body = call.readable_body
+    if call.kind in MADE_BY_PUT and objects.find(call.kind, call.key) is None:
+        return _create(objects, call)
     live = objects.get(call.kind, call.key)
     if call.served.custom or call.kind == kinds.LEASE:
         _check_versioned(call, body)
@@ -173,7 +175,8 @@ def _patch(objects: Objects, call: Call) -> bytes:
         return _apply(objects, call)
     live = objects.get(call.kind, call.key)
     body = _patched(call, live)
-    rules.check_shape(call.kind, body)
+    if fault := rules.misshape(call.kind, body):
+        raise refusals.unprocessable(fault)
     return _update(objects, call, live, body)
 
 
@@ -219,8 +222,7 @@ def _within(call: Call, live: Json, body: Json) -> Json:
 
 
 def _apply(objects: Objects, call: Call) -> bytes:
-    config = call.body
-    rules.check_shape(call.kind, config)
+    config = call.readable_body
     if "managedFields" in (config.get("metadata") or {}):
         raise refusals.bad_request("metadata.managedFields must be nil")
     live = objects.find(call.kind, call.key)
@@ -260,9 +262,7 @@ def _put(objects: Objects, call: Call, live: Json, new: Json) -> bytes:
     if call.served.counts_generations and _meaning(live) != _meaning(new):
         generation = live["metadata"]["generation"] + 1
         new = {**new, "metadata": {**new["metadata"], "generation": generation}}
-    written = objects.write(call.kind, call.key, new)
-    deletion.finish(objects, call.kind, call.key)
-    return msgspec.json.encode(written)
+    return msgspec.json.encode(deletion.write(objects, call.kind, call.key, new))
 
 
 def _meaning(body: Json) -> Json:
