@@ -47,9 +47,10 @@ def test_each_node_has_namespaces_of_its_own(cluster: LocalCluster) -> None:
 
 
 def test_a_second_up_leaves_a_running_cluster_alone(cluster: LocalCluster) -> None:
-    before = marks(cluster)
+    before, rules = marks(cluster), cluster.remains().rules
     cluster.local("up")
     assert marks(cluster) == before
+    assert cluster.remains().rules == rules
 
 
 def test_up_starts_a_dead_part_of_the_control_plane_again(cluster: LocalCluster) -> None:

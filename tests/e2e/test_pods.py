@@ -3,6 +3,7 @@
 from ipaddress import ip_address
 
 from tests.e2e.pods import claim, pod, service
+from windlass.local.errors import CommandFailed
 from windlass.local.waiting import wait_for
 from windlass.testing.local import LocalCluster
 
@@ -43,9 +44,21 @@ def test_a_service_leads_to_a_pod_on_the_other_node(cluster: LocalCluster, names
     fetch = ("exec", "-n", namespace, "a", "--", "bash", "-c", "cat < /dev/tcp/web/8080")
 
     def answers() -> bool:
-        return cluster.kubectl(*fetch) == "hello\n"
+        try:
+            return cluster.kubectl(*fetch) == "hello\n"
+        except CommandFailed:  # kube-proxy has not heard of it yet
+            return False
 
     wait_for(answers, "the service answers", within=20)
+
+
+def test_a_service_that_is_not_there_refuses_at_once(cluster: LocalCluster, namespace: str) -> None:
+    cluster.apply(pod("a", namespace))
+    cluster.wait_for_pod("a", namespace=namespace)
+    nobody = cluster.folder.require().addresses.services[-2]
+    connect = f"timeout 5 bash -c 'cat < /dev/tcp/{nobody}/80'; echo $?"
+    said = cluster.kubectl("exec", "-n", namespace, "a", "--", "bash", "-c", connect)
+    assert said == "1\n"
 
 
 def test_logs_and_exec_reach_a_pod(cluster: LocalCluster, namespace: str) -> None:

@@ -11,6 +11,7 @@ from windlass.local.process import run
 from windlass.local.record import NodeRecord
 
 TABLES = ("nat", "filter")
+REFUSE = ("-j", "REJECT", "--reject-with", "icmp-port-unreachable")
 
 
 def routed_networks(except_for: str = "") -> list[IPv4Network]:
@@ -31,13 +32,17 @@ class Network:
     addresses: Addresses
 
     def rules(self) -> list[tuple[str, str, list[str]]]:
-        """Firewall rules as (table, chain, rule); each names the bridge."""
+        """Firewall rules as (table, chain, rule); each names the bridge. The last stands first."""
         block = str(self.addresses.block)
+        services = str(self.addresses.services)
         outside = ["!", "-d", block, "!", "-o", self.prefix]
         return [
             ("nat", "POSTROUTING", ["-s", block, *outside, "-j", "MASQUERADE"]),
             ("filter", "FORWARD", ["-i", self.prefix, "-j", "ACCEPT"]),
             ("filter", "FORWARD", ["-o", self.prefix, "-j", "ACCEPT"]),
+            # A service that kube-proxy does not know (yet) is refused at once; sent on to the
+            # default gateway, a connection would hang for two minutes.
+            ("filter", "FORWARD", ["-d", services, "-i", self.prefix, *REFUSE]),
         ]
 
     def up(self) -> None:
