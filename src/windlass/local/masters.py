@@ -44,8 +44,14 @@ class Masters:
         self._ensure(control_plane.etcd(self.place))
         services = str(self.addresses.services)
         api = self._ensure(control_plane.kube_apiserver(self.place, services))
+
+        def answers() -> bool:
+            if api.running() is None:
+                raise LocalError(f"the API server ended; its last words:\n{tail(api.log)}")
+            return self._ready()
+
         try:
-            wait_for(self._ready, "the API server answers", within=90, every=0.2)
+            wait_for(answers, "the API server answers", within=90, every=0.2)
         except TimedOut as late:
             raise LocalError(f"{late}; its last words:\n{tail(api.log)}") from late
 

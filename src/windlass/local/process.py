@@ -94,13 +94,14 @@ class Identity:
 
 
 def identify(pid: int) -> Identity | None:
-    """The identity of a running process; a zombie counts as gone."""
+    """The identity of a running process; a zombie counts as gone once its last thread has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
     fields = stat.rpartition(")")[2].split()  # the command name may hold spaces and brackets
-    return None if fields[0] in "ZX" else Identity(pid, int(fields[19]))
+    ended = fields[0] in "ZX" and int(fields[17]) <= 1
+    return None if ended else Identity(pid, int(fields[19]))
 
 
 def children(pid: int) -> list[int]:

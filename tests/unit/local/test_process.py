@@ -1,11 +1,21 @@
 import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from windlass.local.errors import CommandFailed, LocalError, TimedOut
 from windlass.local.process import Identity, children, identify, run, run_lines
 from windlass.local.waiting import wait_for
+
+LEADERLESS = """
+import ctypes, platform, threading, time
+threading.Thread(target=time.sleep, args=(60,)).start()
+print("the others go on", flush=True)
+exit_of_this_thread = {"x86_64": 60, "aarch64": 93}[platform.machine()]
+ctypes.CDLL(None).syscall(exit_of_this_thread, 0)
+"""
 
 
 def test_a_program_that_fails_is_quoted_with_its_last_words() -> None:
@@ -51,6 +61,17 @@ def test_a_zombie_counts_as_gone() -> None:
         assert child.pid in children(os.getpid())
         seen.kill()
         assert wait_for(lambda: not seen.alive(), "it ends", within=5)
+
+
+def test_a_process_whose_first_thread_alone_has_ended_is_still_there() -> None:
+    """Its other threads hold its files and ports; Linux calls it a zombie all the same."""
+    with subprocess.Popen([sys.executable, "-c", LEADERLESS], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"the others go on\n"
+        stat = Path(f"/proc/{child.pid}/stat")
+        wait_for(lambda: ") Z " in stat.read_text(), "the first thread ends", within=5)
+        assert identify(child.pid) is not None
+        child.kill()
 
 
 def test_a_process_that_never_was_has_no_identity() -> None:
