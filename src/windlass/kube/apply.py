@@ -61,7 +61,9 @@ def differences(
     """The fields that applying `rendered` as `manager` would change; none: send nothing."""
     owned = owned_fields(live, manager, subresource)
     if owned is None:
-        return ("metadata.managedFields",)
+        # One who applies nothing but a name owns nothing, and has no entry to be found.
+        owns = any(True for _ in _unowned((), rendered))
+        return ("metadata.managedFields",) if owns else ()
     return tuple(".".join(path) for path in _in_map((), rendered, live, owned))
 
 

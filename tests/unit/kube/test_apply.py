@@ -182,4 +182,9 @@ def test_what_we_never_applied_is_due() -> None:
 
 
 def test_an_object_without_managed_fields_is_due() -> None:
-    assert differences(rendered(), rendered(), "us") == ("metadata.managedFields",)
+    have = rendered(data={"k": "v"})
+    assert differences(have, have, "us") == ("metadata.managedFields",)
+
+
+def test_an_object_that_is_only_named_owns_nothing_and_is_never_due() -> None:
+    assert differences(rendered(), rendered(), "us") == ()
