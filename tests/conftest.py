@@ -4,12 +4,17 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from rich.console import Console
 
 from windlass.local.layout import Folders
 from windlass.local.masters import tail
 from windlass.local.progress import Display
 from windlass.mains import windlass
+
+# How long one example takes says more of the machine than of the code.
+settings.register_profile("shared machine", deadline=None)
+settings.load_profile("shared machine")
 
 LOGS: pytest.StashKey[list[Path]] = pytest.StashKey()
 
