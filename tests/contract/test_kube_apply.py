@@ -11,12 +11,12 @@ from windlass.kube import kinds, requests
 from windlass.kube.apply import differences
 from windlass.kube.kinds import Kind
 from windlass.kube.reflector import Talks
-from windlass.kube.requests import Manager
+from windlass.kube.requests import FieldManager
 from windlass.kube.wire import Anything, Document
 from windlass.values.key import Key
 
 NS = "applied"
-US = Manager("windlass-test")
+US = FieldManager("windlass-test")
 Json = dict[str, Any]
 
 

@@ -37,7 +37,7 @@ from windlass.kube.errors import (
 )
 from windlass.kube.objects import ConfigMap, Event, Pod
 from windlass.kube.reflector import Talks
-from windlass.kube.requests import Deletion, Manager, Paging, Selection
+from windlass.kube.requests import Deletion, FieldManager, Paging, Selection
 from windlass.kube.wire import Anything, Document, Failure
 from windlass.testing.kube import RealKube
 from windlass.testing.ports import free_ports
@@ -139,9 +139,9 @@ def test_a_field_that_another_manager_owns_is_a_conflict_without_force(
     world: KubeWorld,
 ) -> None:
     body = config_map("owned", namespace=NS)
-    first = requests.apply(kinds.CONFIG_MAP, body, Manager("one"), ConfigMap)
+    first = requests.apply(kinds.CONFIG_MAP, body, FieldManager("one"), ConfigMap)
     other = {**body, "data": {"a": "2"}}
-    second = requests.apply(kinds.CONFIG_MAP, other, Manager("two", force=False), ConfigMap)
+    second = requests.apply(kinds.CONFIG_MAP, other, FieldManager("two", force=False), ConfigMap)
     error = provoked(world, first, second)
     assert type(error) is Conflict
     assert [cause.field for cause in error.causes] == [".data.a"]

@@ -27,7 +27,7 @@ from windlass.kube.errors import (
 )
 from windlass.kube.kinds import Kind
 from windlass.kube.reflector import Talks
-from windlass.kube.requests import Manager
+from windlass.kube.requests import FieldManager
 from windlass.kube.wire import Document
 from windlass.testing.kube import RealKube
 
@@ -37,7 +37,7 @@ async def what_two_apply_stays_until_both_let_go(client: Talks) -> None:
         return {"metadata": {"name": "shared", "namespace": NS}, "data": data}
 
     async def apply(manager: str, **data: str) -> Json:
-        who = Manager(manager, force=False)
+        who = FieldManager(manager, force=False)
         call = requests.apply(kinds.CONFIG_MAP, body(**data), who, Document)
         return dict((await client.send(call)).body.get("data") or {})
 
@@ -49,14 +49,14 @@ async def what_two_apply_stays_until_both_let_go(client: Talks) -> None:
 
 async def what_another_wrote_is_no_longer_ours(client: Talks) -> None:
     body = {"metadata": {"name": "taken", "namespace": NS}, "data": {"a": "1", "b": "1"}}
-    call = requests.apply(kinds.CONFIG_MAP, body, Manager("one", force=False), Document)
+    call = requests.apply(kinds.CONFIG_MAP, body, FieldManager("one", force=False), Document)
     await client.send(call)
     live = await patch(client, kinds.CONFIG_MAP, "taken", {"data": {"a": "2", "b": None}})
     assert owned_fields(live, "one") is None
     error = await refused(client, call)
     assert isinstance(error, Conflict)
     assert [cause.field for cause in error.causes] == [".data.a"]
-    forced = requests.apply(kinds.CONFIG_MAP, body, Manager("one"), Document)
+    forced = requests.apply(kinds.CONFIG_MAP, body, FieldManager("one"), Document)
     now = (await client.send(forced)).body
     assert now["data"] == body["data"]
     assert owned_fields(now, "one") == {"f:data": {"f:a": {}, "f:b": {}}}
@@ -66,7 +66,7 @@ async def who_owns_nothing_is_not_named(client: Talks) -> None:
     rendered: list[Json] = [{}, {"data": {"a": "1"}}, {}]
     for fields in rendered:
         body = {"metadata": {"name": "unowned", "namespace": NS}, **fields}
-        call = requests.apply(kinds.CONFIG_MAP, body, Manager("one"), Document)
+        call = requests.apply(kinds.CONFIG_MAP, body, FieldManager("one"), Document)
         now = (await client.send(call)).body
         assert (owned_fields(now, "one") is None) is not bool(fields)
 
@@ -78,7 +78,7 @@ async def items_of_keyed_lists_are_applied_one_by_one(client: Talks) -> None:
         return {"metadata": {"name": "listed", "namespace": NS}, "spec": spec}
 
     async def apply(manager: str, body: Json) -> dict[str, str]:
-        call = requests.apply(kinds.DEPLOYMENT, body, Manager(manager, force=False), Document)
+        call = requests.apply(kinds.DEPLOYMENT, body, FieldManager(manager, force=False), Document)
         spec = (await client.send(call)).body["spec"]["template"]["spec"]
         return {each["name"]: each["image"] for each in spec["containers"]}
 
@@ -93,7 +93,7 @@ async def items_of_keyed_lists_are_applied_one_by_one(client: Talks) -> None:
     call = requests.apply(
         kinds.DEPLOYMENT,
         body({"name": "c", "image": "c:2"}),
-        Manager("one", force=False),
+        FieldManager("one", force=False),
         Document,
     )
     error = await refused(client, call)
@@ -108,7 +108,7 @@ async def a_status_is_applied_beside_the_rest(client: Talks) -> None:
         conditions = [{"type": "Available", "status": "True"}]
         status = {"replicas": replicas, "conditions": conditions}
         body = {"metadata": {"name": "reported", "namespace": NS}, "status": status}
-        call = requests.apply(kind, body, Manager("one"), Document, "status")
+        call = requests.apply(kind, body, FieldManager("one"), Document, "status")
         now = (await client.send(call)).body
         assert now["status"]["replicas"] == replicas
     assert owned_fields(now, "one", "status") == {

@@ -28,7 +28,7 @@ from windlass.kube.kinds import Kind
 from windlass.kube.meta import PartialObject
 from windlass.kube.objects import ConfigMap, Pod
 from windlass.kube.reflector import Talks
-from windlass.kube.requests import Deletion, Manager, Selection
+from windlass.kube.requests import Deletion, FieldManager, Selection
 from windlass.kube.wire import Anything, Deleted, Document, Modified
 from windlass.values.key import Key
 
@@ -40,7 +40,7 @@ async def a_write_that_changes_nothing_makes_no_version(client: Talks) -> None:
     again = await patch(client, kinds.CONFIG_MAP, "same", {"data": {"a": "1"}})
     assert again == made
     body = {"metadata": {"name": "same-applied", "namespace": NS}, "data": {"a": "1"}}
-    call = requests.apply(kinds.CONFIG_MAP, body, Manager("one"), Document)
+    call = requests.apply(kinds.CONFIG_MAP, body, FieldManager("one"), Document)
     assert (await client.send(call)).body == (await client.send(call)).body
 
 
@@ -135,7 +135,7 @@ async def old_versions_and_other_uids_are_conflicts(client: Talks) -> None:
     other = {"metadata": {"name": "raced", "uid": "another"}}
     for call in (
         requests.merge_patch(kinds.CONFIG_MAP, key, old, Anything),
-        requests.apply(kinds.CONFIG_MAP, body, Manager("one"), Anything),
+        requests.apply(kinds.CONFIG_MAP, body, FieldManager("one"), Anything),
         requests.replace(kinds.CONFIG_MAP, key, other, Anything),
         requests.delete(kinds.CONFIG_MAP, key, Deletion(version=version)),
     ):

@@ -14,7 +14,7 @@ from windlass.kube.errors import Invalid, NotFound, Refused
 from windlass.kube.meta import PartialObject
 from windlass.kube.objects import ConfigMap, Event, Lease, Node, Pod, StatefulSet, micro_time
 from windlass.kube.reflector import Talks
-from windlass.kube.requests import Deletion, Manager, Paging, Selection
+from windlass.kube.requests import Deletion, FieldManager, Paging, Selection
 from windlass.kube.wire import Added, Anything, Deleted, Document, Modified, WatchEvent
 from windlass.values.key import Key
 
@@ -66,7 +66,7 @@ async def replaces_a_whole_object(client: Talks) -> None:
 
 
 async def applies_fields_for_a_manager(client: Talks) -> None:
-    manager = Manager("windlass-test")
+    manager = FieldManager("windlass-test")
     for data in ({"a": "1", "b": "2"}, {"a": "3"}):
         body = config_map("applied", **data)
         now = await client.send(requests.apply(kinds.CONFIG_MAP, body, manager, ConfigMap))

@@ -264,7 +264,7 @@ class Copier:
         if source is not None:
             child = rendered(source)
             live = self.mirror.store(CHILDREN).get(Key(NS, f"{key.name}-child"))
-            await apply_if_different(self.client, child, live, requests.Manager("wiring"))
+            await apply_if_different(self.client, child, live, requests.FieldManager("wiring"))
         self.passes += 1
         return Requeue.never()
 

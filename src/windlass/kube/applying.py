@@ -7,7 +7,7 @@ from typing import Any
 from windlass.kube import requests
 from windlass.kube.apply import differences
 from windlass.kube.kinds import Kind
-from windlass.kube.requests import Manager, Sends, Subresource
+from windlass.kube.requests import FieldManager, Sends, Subresource
 from windlass.kube.wire import Document
 
 
@@ -30,7 +30,7 @@ class Applied:
 
 
 async def apply_if_different(
-    client: Sends, rendered: Rendered, live: Document | None, manager: Manager
+    client: Sends, rendered: Rendered, live: Document | None, manager: FieldManager
 ) -> Applied | None:
     """Apply what was rendered; None, and nothing is sent, where `live` shows it already.
 

@@ -178,7 +178,7 @@ def replace(
 
 
 @dataclass(frozen=True, slots=True)
-class Manager:
+class FieldManager:
     """In whose name fields are applied; `force` takes them from whoever has them."""
 
     name: str
@@ -192,7 +192,7 @@ class Manager:
 def apply(
     kind: Kind,
     body: Mapping[str, Any],
-    manager: Manager,
+    manager: FieldManager,
     expects: type[T],
     subresource: Subresource = "",
 ) -> Request[T]:

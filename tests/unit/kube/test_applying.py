@@ -6,10 +6,10 @@ import pytest
 from tests.unit.kube.answers import Answers
 from windlass.kube import kinds
 from windlass.kube.applying import Rendered, apply_if_different
-from windlass.kube.requests import Manager
+from windlass.kube.requests import FieldManager
 from windlass.kube.wire import Document
 
-US = Manager("us")
+US = FieldManager("us")
 
 
 def config_map(value: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from windlass.kube import kinds, requests
 from windlass.kube.kinds import Kind
 from windlass.kube.objects import Pod
-from windlass.kube.requests import Deletion, Manager, Paging, Request, Selection
+from windlass.kube.requests import Deletion, FieldManager, Paging, Request, Selection
 from windlass.kube.wire import Anything, Page
 from windlass.values.key import Key
 
@@ -117,7 +117,7 @@ def test_a_deletion_carries_its_conditions() -> None:
 
 def test_apply_names_the_object_from_its_own_metadata() -> None:
     rendered = {"metadata": {"name": "a", "namespace": "slurm"}, "data": {"k": "v"}}
-    request = requests.apply(kinds.CONFIG_MAP, rendered, Manager("windlass"), Anything)
+    request = requests.apply(kinds.CONFIG_MAP, rendered, FieldManager("windlass"), Anything)
     assert request.path == "/api/v1/namespaces/slurm/configmaps/a"
     assert parse_qsl(request.target.partition("?")[2]) == [
         ("fieldManager", "windlass"),
