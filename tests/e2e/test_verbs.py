@@ -89,6 +89,20 @@ def test_an_image_is_on_every_node_after_load(cluster: LocalCluster) -> None:
         assert "localhost/windlass/slurm:26.05" in listed.split()
 
 
+def test_an_image_is_built_again_on_demand() -> None:
+    reference, archive = image_build("pause", "--again").stdout.split()
+    assert reference == "localhost/windlass/pause:1"
+    assert Path(archive).is_file()
+    both = image_build("pause", "--again", "--base", "x")
+    assert both.returncode == 1
+    assert both.stderr.startswith("windlass: --again is for images on our own Debian")
+
+
+def image_build(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [str(WINDLASS), "local", "image", "build", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def test_an_archive_of_the_users_own_is_loaded_by_its_path(
     cluster: LocalCluster, folders: Folders
 ) -> None:

@@ -224,10 +224,19 @@ def image_build(
     base: Annotated[
         str | None, typer.Option(help="Build on this image instead of our own Debian.")
     ] = None,
+    *,
+    again: Annotated[
+        bool, typer.Option("--again", help="Although nothing changed: its packages may have.")
+    ] = False,
 ) -> None:
     """Build an image into the cache."""
     world: World = ctx.obj
-    made = parts.image(image, world.folders.cache, world.display, base)
+    if again and base:
+        raise LocalError("--again is for images on our own Debian: leave it out with --base")
+    if again:
+        made = parts.rebuilt_image(image, world.folders.cache, world.display)
+    else:
+        made = parts.image(image, world.folders.cache, world.display, base)
     typer.echo(f"{made.reference}\t{made.archive}")
 
 

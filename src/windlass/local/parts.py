@@ -57,6 +57,10 @@ def image(name: str, cache: Path, display: Display, base: str | None = None) -> 
     return images.ensure([name], cache, display, programs, base)[name]
 
 
+def rebuilt_image(name: str, cache: Path, display: Display) -> Image:
+    return images.build(name, cache, display, binaries.ensure(MODULES, cache, display))
+
+
 def archive(path: Path) -> Image:
     if not path.is_file():
         raise LocalError(f"there is no image archive {path}")
