@@ -112,13 +112,19 @@ def ensure(
 
     Sizes and times are compared always, contents if those differ; `thorough` compares contents.
     """
-    modules = [load(name, sources("binaries") / name, MODULES[name]) for name in names]
+    modules = [load(name, sources("binaries") / name, _recipe(name)) for name in names]
     if builder is None:
         least = max((module.least_go for module in modules), key=toolchain.version_of)
         builder = GoBuilder(toolchain.ensure(cache, display, least=least))
     store = Store(cache / "binaries", builder, display)
     folders = [(module, store.take(module, thorough=thorough)) for module in modules]
     return {program: folder / program for module, folder in folders for program in module.programs}
+
+
+def _recipe(name: str) -> Recipe:
+    if name not in MODULES:
+        raise LocalError(f"no module is called {name}; there are {', '.join(sorted(MODULES))}")
+    return MODULES[name]
 
 
 def kwok_stages(kwok: Path) -> list[Path]:

@@ -82,7 +82,6 @@ class Cluster:
         requirements.check_root(requirements.this_machine())
         with self.folder.locked(), self.display.step(f"down: {self.name}"):
             clear(self.folder, self.cgroups)
-        (self.folders.state / "local" / f"{self.name}.lock").unlink(missing_ok=True)
         if not clusters(self.folders.state):
             sysctls.restore(self._sysctls)
 

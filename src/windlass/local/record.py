@@ -133,8 +133,9 @@ class ClusterFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the cluster for one verb; the kernel lets go when we die."""
-        self.state.joinpath("local").mkdir(parents=True, exist_ok=True)
-        with self.state.joinpath("local", f"{self.name}.lock").open("w") as lock:
+        file = self.state / "local" / f"{self.name}.lock"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("w") as lock:
             try:
                 flock(lock, LOCK_EX | LOCK_NB)
             except BlockingIOError:
@@ -144,6 +145,8 @@ class ClusterFolder:
             try:
                 yield
             finally:
+                if not self.path.exists():
+                    file.unlink(missing_ok=True)
                 flock(lock, LOCK_UN)
 
 

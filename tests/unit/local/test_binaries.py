@@ -385,3 +385,11 @@ def test_main_packages_that_come_last_do_not_exceed_the_total() -> None:
         meter.compiled(line)
 
     assert (meter.done, meter.total) == (1, 1)
+
+
+def test_a_module_that_is_not_there_is_refused_with_the_names_of_those_that_are(
+    tmp_path: Path,
+) -> None:
+    display = Display(Console(file=io.StringIO()))
+    with pytest.raises(LocalError, match="no module is called nonsense; there are coredns, etcd"):
+        binaries.ensure(["nonsense"], tmp_path, display)

@@ -69,3 +69,10 @@ def test_the_lock_is_free_again_after_a_failure(tmp_path: Path) -> None:
         _ = 1 / 0
     with folder.locked():
         pass
+
+
+def test_no_lock_is_left_of_a_cluster_that_is_not_there(tmp_path: Path) -> None:
+    folder = ClusterFolder(tmp_path, "demo")
+    with folder.locked():
+        pass
+    assert list((tmp_path / "local").iterdir()) == []
