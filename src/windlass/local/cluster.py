@@ -192,7 +192,7 @@ class Cluster:
             if not node.healthy():
                 node.start(made.node, masters.authority, masters.place.server)
                 said_since[node.name] = began
-            load_images(node, made.images.values())
+            load_images(node, made.sent_to_nodes)
 
         nodes = [self._node(record, each) for each in records]
         in_parallel(start, nodes)

@@ -34,6 +34,11 @@ class Parts:
             pause_archive=pause.archive,
         )
 
+    @property
+    def sent_to_nodes(self) -> list[Image]:
+        """All but the pause image, which a node imports itself before kubelet needs it."""
+        return [image for name, image in self.images.items() if name != "pause"]
+
 
 def ensure(cache: Path, display: Display, extra_images: Sequence[str] = ()) -> Parts:
     """Have everything; Debian's part is fetched while Go compiles."""
