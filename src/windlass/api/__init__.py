@@ -1,1 +1,1 @@
-"""What a user may write: the custom resources. Floor 2."""
+"""The custom resources: their types, names, labels, validation and definitions. Pure."""
