@@ -19,6 +19,12 @@ settings.load_profile("shared machine")
 LOGS: pytest.StashKey[list[Path]] = pytest.StashKey()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write golden files instead of reading them"
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[LOGS] = []
 

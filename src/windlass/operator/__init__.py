@@ -1,1 +1,1 @@
-"""Keeps the daemons of Slurm running on Kubernetes. Floor 3."""
+"""The operator: Slurm clusters from custom resources. Each room observes, plans and renders."""
