@@ -1,0 +1,94 @@
+"""The operator as one process: rooms, their queues and workers, elected as one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from windlass.kube.client import Client
+from windlass.kube.controller import Controller, Pace
+from windlass.kube.event_sink import ClientSink
+from windlass.kube.events import Planner, Recorder, Reporter
+from windlass.kube.guard import Guarded
+from windlass.kube.kinds import Kind
+from windlass.kube.leader import Elector, Terms
+from windlass.kube.leases import ClientLeases
+from windlass.kube.manager import Manager, Settings
+from windlass.kube.metrics import Metrics
+from windlass.kube.parts import Elected, Part, Working
+from windlass.kube.queue import Monotonic, Queue
+from windlass.kube.reflector import Mirror
+from windlass.operator.executor import Executor
+from windlass.operator.reconciler import Reconciler, Room
+from windlass.operator.waking import wire
+from windlass.operator.world import World, watches
+from windlass.values.key import Key
+
+NAME: Final = "windlass-operator"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """How one process works."""
+
+    identity: str
+    lease: Key
+    namespaces: Sequence[str] = ()
+    workers: Mapping[Kind, int] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a process works with: time that goes on while a machine sleeps, and time on the wall."""
+
+    client: Client
+    metrics: Metrics
+    monotonic: Monotonic
+    wall: Callable[[], datetime]
+
+
+def operator(means: Means, rooms: Sequence[Room[Any]], options: Options) -> Manager:
+    """The process, ready to run."""
+    client, metrics = means.client, means.metrics
+    terms = Terms(identity=options.identity)
+    elector = Elector(ClientLeases(client, options.lease), terms, means.monotonic, means.wall)
+    metrics.watch_leading(lambda: elector.leading)
+    guarded = Guarded(client, elector.check)
+    watched = watches(options.namespaces)
+    mirror = Mirror(client, watched)
+    world = World(client, mirror, watched)
+    reporter = Reporter(NAME, options.identity)
+    recorder = Recorder(Planner(reporter), ClientSink(guarded), means.wall, metrics.count_event)
+    executor = Executor(guarded, world, recorder)
+    working = _working(
+        means, world, [Reconciler(room, world, executor, means.wall) for room in rooms], options
+    )
+    elected = Elected(elector, [Part("events", recorder.run), *working], means.monotonic)
+    return Manager(
+        [Part("mirror", mirror.run), elected], means.monotonic, metrics, options.settings
+    )
+
+
+def _working(
+    means: Means, world: World, reconcilers: Sequence[Reconciler[Any]], options: Options
+) -> list[Part]:
+    """A queue and its workers for each room, woken by what the world shows."""
+    queues = {
+        each.kind: Queue[Key](means.monotonic, meter=means.metrics.queue(each.kind.plural))
+        for each in reconcilers
+    }
+    wire(world, queues)
+    return [
+        Working(
+            Controller(
+                each.kind.plural,
+                each.reconcile,
+                queues[each.kind],
+                pace=Pace(workers=options.workers.get(each.kind, 4)),
+                meter=means.metrics.controller(each.kind.plural),
+            ),
+            queues[each.kind],
+        )
+        for each in reconcilers
+    ]
