@@ -271,15 +271,19 @@ def _default(field: types.Field) -> Any:
         value = field.default_factory()
     if value is msgspec.NODEFAULT or value is msgspec.UNSET:
         return None
-    plain = _without_empty(msgspec.to_builtins(value))
+    plain = _without_empty(value)
     return None if _empty(plain) else plain
 
 
 def _without_empty(value: Any) -> Any:
+    """As JSON; also of a Struct with omit_defaults, whose defaults are what is asked for."""
+    if isinstance(value, msgspec.Struct):
+        fields = msgspec.structs.fields(value)
+        value = {field.encode_name: getattr(value, field.name) for field in fields}
     if isinstance(value, dict):
         kept = {name: _without_empty(inner) for name, inner in value.items()}
         return {name: inner for name, inner in kept.items() if not _empty(inner)}
-    return value
+    return msgspec.to_builtins(value)
 
 
 def _empty(value: Any) -> bool:

@@ -119,6 +119,18 @@ def test_defaults_are_copied_and_empty_ones_left_out() -> None:
     }
 
 
+def test_a_default_is_told_in_full_where_a_struct_would_not_write_it() -> None:
+    class Inner(Struct, frozen=True, omit_defaults=True, rename="camel"):
+        on: bool = True
+        at_most: int = 3
+        note: str = ""
+
+    class Outer(Struct):
+        inner: Inner = Inner()
+
+    assert schema_of(Outer)["properties"]["inner"]["default"] == {"on": True, "atMost": 3}
+
+
 def test_descriptions_come_from_docstrings_and_meta() -> None:
     said = schema_of(GadgetSpec)
     assert said["description"] == "What a gadget should be.\n\nA second paragraph is kept."
