@@ -26,6 +26,7 @@ check: $(UV) ## format, lint, types, layers, unit tests, generated files: under 
 	$(RUN) mypy
 	$(RUN) lint-imports --no-cache | tail -n 2
 	$(RUN) python -m tools.reference --check
+	$(RUN) python -m tools.crds --check
 	$(RUN) pytest tests/unit --quiet
 
 # What takes minutes to build is built first: a test that is not done in five is called hung.
@@ -42,6 +43,7 @@ format: $(UV) ## put the code in its usual form
 
 generate: $(UV) ## write the generated files anew
 	$(RUN) python -m tools.reference
+	$(RUN) python -m tools.crds
 
 packages: $(UV)
 	$(WINDLASS) local packages

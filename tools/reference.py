@@ -1,15 +1,11 @@
 """Writes the pages of docs/reference that are made from the code, or says which are stale."""
 
-import argparse
-import sys
-from pathlib import Path
 from typing import Any
 
 import typer
 
+from tools.pages import keep
 from windlass.mains.windlass import app
-
-TOP = Path(__file__).parents[1]
 
 
 def commands() -> str:
@@ -39,24 +35,5 @@ def _row(parameter: Any, context: Any) -> str:
 PAGES = {"docs/reference/command-line.md": commands}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail if a page is stale"
-    )
-    check = parser.parse_args().check
-    stale = []
-    for name, make in PAGES.items():
-        page, text = TOP / name, make()
-        if page.exists() and page.read_text() == text:
-            continue
-        stale.append(name)
-        if not check:
-            page.parent.mkdir(parents=True, exist_ok=True)
-            page.write_text(text)
-    if check and stale:
-        sys.exit(f"stale: {', '.join(stale)}; run `make generate`")
-
-
 if __name__ == "__main__":
-    main()
+    keep(PAGES, __doc__)

@@ -5,17 +5,21 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from windlass.api.common import (
+    CONTAINER,
     EXTERNAL_NEEDS_ADDRESS,
+    Address,
     Conditions,
     ConfigMapKey,
     ExternalConfig,
     Keys,
     LocalReference,
+    ObservedGeneration,
     PodTemplate,
     PortNumber,
     Raw,
     SecretKey,
     ServiceTemplate,
+    about,
 )
 from windlass.kube.meta import Meta as ObjectMeta
 from windlass.kube.meta import Part
@@ -25,12 +29,17 @@ from windlass.kube.schema import ATOMIC, Rule
 class StorageTls(Part, frozen=True, gc=False):
     """How slurmdbd and the database trust each other."""
 
-    ca_ref: Annotated[ConfigMapKey | None, ATOMIC] = None
-    ca_secret_ref: Annotated[SecretKey | None, ATOMIC] = None
-    certificate_ref: Annotated[
-        LocalReference | None, Meta(description="A Secret with tls.crt and tls.key.")
+    ca_ref: Annotated[
+        ConfigMapKey | None, ATOMIC, about("The CA of the database, in a ConfigMap.")
     ] = None
-    cipher: str = ""
+    ca_secret_ref: Annotated[
+        SecretKey | None, ATOMIC, about("The CA of the database, in a Secret.")
+    ] = None
+    certificate_ref: Annotated[
+        LocalReference | None,
+        about("A Secret with tls.crt and tls.key, by which the database knows slurmdbd."),
+    ] = None
+    cipher: Annotated[str, about("The ciphers to offer, as the database's client takes them.")] = ""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -43,11 +52,11 @@ class StorageTls(Part, frozen=True, gc=False):
 class StorageConfig(Part, frozen=True, gc=False):
     """The MySQL or MariaDB database."""
 
-    host: Annotated[str, Meta(min_length=1)]
-    password_key_ref: Annotated[SecretKey, ATOMIC]
-    port: PortNumber = 3306
-    database: str = "slurm_acct_db"
-    username: str = ""
+    host: Annotated[str, Meta(min_length=1), about("A name or an address.")]
+    password_key_ref: Annotated[SecretKey, ATOMIC, about("The password of the user.")]
+    port: Annotated[PortNumber, about("The port of the database.")] = 3306
+    database: Annotated[str, about("The database; slurmdbd makes its tables.")] = "slurm_acct_db"
+    username: Annotated[str, about("The user of the database.")] = ""
     tls: StorageTls | None = None
 
 
@@ -63,20 +72,22 @@ class AccountingSpec(Keys, frozen=True, gc=False):
         ),
     )
 
-    external: bool = False
+    external: Annotated[
+        bool, about("Whether slurmdbd runs elsewhere; then only externalConfig counts.")
+    ] = False
     external_config: ExternalConfig | None = None
-    slurmdbd: Raw | None = None
+    slurmdbd: Annotated[Raw | None, about(CONTAINER)] = None
     template: PodTemplate = PodTemplate()
     storage_config: StorageConfig | None = None
-    extra_conf: Annotated[str, Meta(description="Lines for slurmdbd.conf.")] = ""
+    extra_conf: Annotated[str, about("Lines for slurmdbd.conf; they have the last word.")] = ""
     service: ServiceTemplate = ServiceTemplate()
 
 
 class AccountingStatus(Part, frozen=True, gc=False):
     """What is known of slurmdbd."""
 
-    observed_generation: int = 0
-    address: str = ""
+    observed_generation: ObservedGeneration = 0
+    address: Address = ""
     conditions: Conditions | None = None
 
 

@@ -5,70 +5,85 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from windlass.api.common import (
+    CONTAINER,
     EXTERNAL_NEEDS_ADDRESS,
+    Address,
     Conditions,
     ExternalConfig,
     Keys,
     LocalReference,
+    ObservedGeneration,
     PodTemplate,
+    PrometheusSeconds,
     Raw,
-    Seconds,
     ServiceTemplate,
+    about,
 )
 from windlass.kube.meta import Meta as ObjectMeta
 from windlass.kube.meta import Part
 from windlass.kube.schema import Rule
 
+CLAIM = "As in a PersistentVolumeClaimSpec."
+
 
 class HighAvailability(Part, frozen=True, gc=False):
     """Backup slurmctlds that take over; they share the state, so its volume must be shared."""
 
-    enabled: bool = False
-    backups: Annotated[int, Meta(ge=1, le=8)] = 1
+    enabled: Annotated[bool, about("Whether there are backups.")] = False
+    backups: Annotated[int, Meta(ge=1, le=8), about("How many, beside the first.")] = 1
 
 
 class Persistence(Part, frozen=True, gc=False):
     """Where slurmctld keeps its state: a claim made from the fields of a PVC spec, or one given."""
 
-    enabled: bool = True
-    existing_claim: str = ""
+    enabled: Annotated[
+        bool, about("Without it the state is lost with the pod, and with it every job.")
+    ] = True
+    existing_claim: Annotated[str, about("A claim of yours, to be used as it is.")] = ""
     retention_policy: Annotated[
         Literal["Retain", "Delete"],
-        Meta(description="What becomes of the claim when the Controller is deleted."),
+        about("What becomes of the claim when the Controller is deleted."),
     ] = "Retain"
     # The fields of a PersistentVolumeClaimSpec, inline.
-    access_modes: list[str] | None = None
-    data_source: dict[str, Any] | None = None
-    data_source_ref: dict[str, Any] | None = None
-    resources: dict[str, Any] | None = None
-    selector: dict[str, Any] | None = None
-    storage_class_name: str | None = None
-    volume_attributes_class_name: str | None = None
-    volume_mode: str | None = None
-    volume_name: str = ""
+    access_modes: Annotated[list[str] | None, about(CLAIM)] = None
+    data_source: Annotated[dict[str, Any] | None, about(CLAIM)] = None
+    data_source_ref: Annotated[dict[str, Any] | None, about(CLAIM)] = None
+    resources: Annotated[dict[str, Any] | None, about(CLAIM)] = None
+    selector: Annotated[dict[str, Any] | None, about(CLAIM)] = None
+    storage_class_name: Annotated[str | None, about(CLAIM)] = None
+    volume_attributes_class_name: Annotated[str | None, about(CLAIM)] = None
+    volume_mode: Annotated[str | None, about(CLAIM)] = None
+    volume_name: Annotated[str, about(CLAIM)] = ""
 
 
 class MetricsEndpoint(Part, frozen=True, gc=False):
-    path: Annotated[str, Meta(min_length=1)]
-    interval: Seconds | None = None
-    scrape_timeout: Seconds | None = None
+    """One page of metrics to be read."""
+
+    path: Annotated[str, Meta(min_length=1), about("Such as /metrics/jobs.")]
+    interval: Annotated[PrometheusSeconds | None, about("How often, where not as usual.")] = None
+    scrape_timeout: Annotated[
+        PrometheusSeconds | None, about("How long to wait, where not as usual.")
+    ] = None
 
 
 class ServiceMonitor(Part, frozen=True, gc=False):
     """A ServiceMonitor for the Prometheus operator, where its kind is installed."""
 
-    enabled: bool = False
-    annotations: dict[str, str] | None = None
-    labels: dict[str, str] | None = None
-    interval: Seconds | None = None
-    scrape_timeout: Seconds | None = None
-    endpoints: list[MetricsEndpoint] | None = None
+    enabled: Annotated[bool, about("Whether there is one.")] = False
+    annotations: Annotated[dict[str, str] | None, about("Annotations of it.")] = None
+    labels: Annotated[dict[str, str] | None, about("Labels, by which Prometheus finds it.")] = None
+    interval: Annotated[PrometheusSeconds | None, about("How often to read.")] = None
+    scrape_timeout: Annotated[PrometheusSeconds | None, about("How long to wait.")] = None
+    endpoints: Annotated[
+        list[MetricsEndpoint] | None,
+        about("What to read; left out: jobs, nodes, partitions and scheduler."),
+    ] = None
 
 
 class Metrics(Part, frozen=True, gc=False):
     """Slurm's own metrics, served by slurmctld."""
 
-    enabled: bool = False
+    enabled: Annotated[bool, about("Whether slurmctld serves them.")] = False
     service_monitor: ServiceMonitor = ServiceMonitor()
 
 
@@ -109,29 +124,46 @@ class ControllerSpec(Keys, frozen=True, gc=False):
     )
 
     cluster_name: Annotated[
-        str, Meta(max_length=40, pattern=r"^[A-Za-z0-9_.-]*$", description="Slurm's ClusterName.")
+        str,
+        Meta(max_length=40, pattern=r"^[A-Za-z0-9_.-]*$"),
+        about("Slurm's ClusterName, for good; left out: <namespace>_<name>."),
     ] = ""
-    accounting_ref: LocalReference | None = None
-    external: bool = False
+    accounting_ref: Annotated[
+        LocalReference | None, about("The Accounting that keeps the cluster's history.")
+    ] = None
+    external: Annotated[
+        bool, about("Whether slurmctld runs elsewhere; workers, logins and REST join it.")
+    ] = False
     external_config: ExternalConfig | None = None
     ha: HighAvailability | None = None
-    slurmctld: Raw | None = None
-    reconfigure: Raw | None = None
-    logfile: Raw | None = None
+    slurmctld: Annotated[Raw | None, about(CONTAINER)] = None
+    reconfigure: Annotated[Raw | None, about(CONTAINER)] = None
+    logfile: Annotated[Raw | None, about(CONTAINER)] = None
     inplace_reconfigure: Annotated[
         bool,
-        Meta(
-            description="Kept for manifests written for Slinky: the configuration is always "
-            "brought to slurmctld in place where Slurm allows it, and by a restart where not."
+        about(
+            "Kept for manifests written for Slinky: the configuration is always brought to "
+            "slurmctld in place where Slurm allows it, and by a restart where not."
         ),
     ] = False
     template: PodTemplate = PodTemplate()
-    extra_conf: Annotated[str, Meta(description="Lines for slurm.conf.")] = ""
-    config_file_refs: list[LocalReference] | None = None
-    prolog_script_refs: list[LocalReference] | None = None
-    epilog_script_refs: list[LocalReference] | None = None
-    prolog_slurmctld_script_refs: list[LocalReference] | None = None
-    epilog_slurmctld_script_refs: list[LocalReference] | None = None
+    extra_conf: Annotated[str, about("Lines for slurm.conf; they have the last word.")] = ""
+    config_file_refs: Annotated[
+        list[LocalReference] | None,
+        about("ConfigMaps whose entries are files beside slurm.conf: gres.conf, topology.yaml."),
+    ] = None
+    prolog_script_refs: Annotated[
+        list[LocalReference] | None, about("ConfigMaps of scripts run on a node before a job.")
+    ] = None
+    epilog_script_refs: Annotated[
+        list[LocalReference] | None, about("ConfigMaps of scripts run on a node after a job.")
+    ] = None
+    prolog_slurmctld_script_refs: Annotated[
+        list[LocalReference] | None, about("ConfigMaps of scripts slurmctld runs before a job.")
+    ] = None
+    epilog_slurmctld_script_refs: Annotated[
+        list[LocalReference] | None, about("ConfigMaps of scripts slurmctld runs after a job.")
+    ] = None
     persistence: Persistence = Persistence()
     service: ServiceTemplate = ServiceTemplate()
     metrics: Metrics = Metrics()
@@ -140,13 +172,11 @@ class ControllerSpec(Keys, frozen=True, gc=False):
 class ControllerStatus(Part, frozen=True, gc=False):
     """What is known of the cluster."""
 
-    observed_generation: int = 0
-    cluster_name: str = ""
-    slurm_version: str = ""
-    address: str = ""
-    config_hash: Annotated[
-        str, Meta(description="The configuration that slurmctld has in force.")
-    ] = ""
+    observed_generation: ObservedGeneration = 0
+    cluster_name: Annotated[str, about("Slurm's ClusterName.")] = ""
+    slurm_version: Annotated[str, about("The Slurm that answered.")] = ""
+    address: Address = ""
+    config_hash: Annotated[str, about("The configuration that slurmctld has in force.")] = ""
     conditions: Conditions | None = None
 
 

@@ -26,6 +26,7 @@ def _kind(kind: str, plural: str, short_names: tuple[str, ...], version: Version
         plural=plural,
         short_names=short_names,
         categories=("slurm",),
+        description=(version.spec.__doc__ or "").strip(),
         versions=(version,),
     )
 

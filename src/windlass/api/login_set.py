@@ -2,16 +2,18 @@
 
 from typing import Annotated
 
-from msgspec import Meta
-
 from windlass.api.common import (
+    CONTAINER,
+    Address,
     Conditions,
     ControllerReference,
     Count,
+    ObservedGeneration,
     PodTemplate,
     Raw,
     SecretKey,
     ServiceTemplate,
+    about,
 )
 from windlass.kube.meta import Meta as ObjectMeta
 from windlass.kube.meta import Part
@@ -22,27 +24,27 @@ class LoginSetSpec(Part, frozen=True, gc=False):
     """sackd, sshd and SSSD."""
 
     controller_ref: ControllerReference
-    replicas: Count = 1
-    login: Raw | None = None
-    initconf: Raw | None = None
+    replicas: Annotated[Count, about("How many pods.")] = 1
+    login: Annotated[Raw | None, about(CONTAINER)] = None
+    initconf: Annotated[Raw | None, about(CONTAINER)] = None
     template: PodTemplate = PodTemplate()
-    root_ssh_authorized_keys: Annotated[
-        str, Meta(description="Public keys that may log in as root.")
-    ] = ""
-    extra_sshd_config: Annotated[str, Meta(description="Lines for sshd_config.")] = ""
-    sssd_conf_ref: Annotated[SecretKey | None, ATOMIC] = None
-    strategy: Annotated[Raw | None, Meta(description="A DeploymentStrategy.")] = None
+    root_ssh_authorized_keys: Annotated[str, about("Public keys that may log in as root.")] = ""
+    extra_sshd_config: Annotated[str, about("Lines for sshd_config.")] = ""
+    sssd_conf_ref: Annotated[
+        SecretKey | None, ATOMIC, about("The sssd.conf that tells who the users are.")
+    ] = None
+    strategy: Annotated[Raw | None, about("A DeploymentStrategy.")] = None
     service: ServiceTemplate = ServiceTemplate()
 
 
 class LoginSetStatus(Part, frozen=True, gc=False, omit_defaults=False):
     """What is known of the login pods."""
 
-    replicas: Count = 0
-    ready_replicas: Count = 0
-    selector: str = ""
-    observed_generation: int = 0
-    address: str = ""
+    replicas: Annotated[Count, about("How many pods there are.")] = 0
+    ready_replicas: Annotated[Count, about("How many of them take logins.")] = 0
+    selector: Annotated[str, about("The labels of the pods.")] = ""
+    observed_generation: ObservedGeneration = 0
+    address: Address = ""
     conditions: Conditions | None = None
 
 

@@ -6,13 +6,16 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from windlass.api.common import (
+    CONTAINER,
     Conditions,
     ControllerReference,
     Count,
+    ObservedGeneration,
     PodTemplate,
     Raw,
     Seconds,
     SecretKey,
+    about,
 )
 from windlass.kube.meta import Meta as ObjectMeta
 from windlass.kube.meta import Part
@@ -24,33 +27,43 @@ Retention = Literal["Retain", "Delete"]
 class Ssh(Part, frozen=True, gc=False):
     """Whether users may log in to workers where their jobs run."""
 
-    enabled: bool = False
-    extra_sshd_config: str = ""
-    sssd_conf_ref: Annotated[SecretKey | None, ATOMIC] = None
+    enabled: Annotated[bool, about("Whether they may.")] = False
+    extra_sshd_config: Annotated[str, about("Lines for sshd_config.")] = ""
+    sssd_conf_ref: Annotated[
+        SecretKey | None, ATOMIC, about("The sssd.conf that tells who the users are.")
+    ] = None
 
 
 class Partition(Part, frozen=True, gc=False):
     """A partition of the set's own."""
 
-    enabled: bool = False
+    enabled: Annotated[bool, about("Whether there is one; it has the name of the set.")] = False
     config: Annotated[
-        str, Meta(pattern=r"^[^\n]*$", description="More for its line in slurm.conf.")
+        str,
+        Meta(pattern=r"^[^\n]*$"),
+        about("More for its line in slurm.conf, such as `MaxTime=UNLIMITED`."),
     ] = ""
 
 
 class RollingUpdate(Part, frozen=True, gc=False):
-    max_unavailable: IntOrString = "25%"
+    """How many workers an update may take at once."""
+
+    max_unavailable: Annotated[
+        IntOrString, about("A number of workers from 1, or a share such as 25%.")
+    ] = "25%"
 
 
 class ScheduledUpdate(Part, frozen=True, gc=False):
     """When a maintenance reservation sets workers free for an update."""
 
-    start_time: datetime | None = None
-    duration: Seconds = "30m"
-    flags: list[str] | None = None
+    start_time: Annotated[datetime | None, about("When the reservation begins.")] = None
+    duration: Annotated[Seconds, about("How long it lasts; at least 1m.")] = "30m"
+    flags: Annotated[list[str] | None, about("More flags for the reservation.")] = None
 
 
 class UpdateStrategy(Part, frozen=True, gc=False):
+    """How workers get a new template."""
+
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "self.type != 'ScheduledUpdate' || (has(self.scheduledUpdate) && "
@@ -60,61 +73,89 @@ class UpdateStrategy(Part, frozen=True, gc=False):
         ),
     )
 
-    type: Literal["RollingUpdate", "OnDelete", "ScheduledUpdate"] = "RollingUpdate"
+    type: Annotated[
+        Literal["RollingUpdate", "OnDelete", "ScheduledUpdate"],
+        about("A few at a time, when they are deleted, or in a reservation."),
+    ] = "RollingUpdate"
     rolling_update: RollingUpdate = RollingUpdate()
     scheduled_update: ScheduledUpdate | None = None
 
 
 class ClaimRetention(Part, frozen=True, gc=False):
-    when_deleted: Retention = "Retain"
-    when_scaled: Retention = "Retain"
+    """What becomes of the volumes of workers."""
+
+    when_deleted: Annotated[Retention, about("When the NodeSet is deleted.")] = "Retain"
+    when_scaled: Annotated[Retention, about("When their worker is scaled away.")] = "Retain"
 
 
 class NodeSetSpec(Part, frozen=True, gc=False):
     """Workers that are alike."""
 
     controller_ref: ControllerReference
-    replicas: Count = 1
-    scaling_mode: Literal["StatefulSet", "DaemonSet"] = "StatefulSet"
-    slurmd: Raw | None = None
-    logfile: Raw | None = None
+    replicas: Annotated[Count, about("How many workers, in mode StatefulSet.")] = 1
+    scaling_mode: Annotated[
+        Literal["StatefulSet", "DaemonSet"],
+        about("As many as replicas says, or one on every node that fits."),
+    ] = "StatefulSet"
+    slurmd: Annotated[Raw | None, about(CONTAINER)] = None
+    logfile: Annotated[Raw | None, about(CONTAINER)] = None
     ssh: Ssh = Ssh()
-    template: PodTemplate = PodTemplate()
+    template: Annotated[
+        PodTemplate,
+        about("Merged over the pod that the operator makes; spec.hostname begins the node names."),
+    ] = PodTemplate()
     extra_conf: Annotated[
-        str, Meta(description="Key=Value words for this set's nodes, as in slurm.conf.")
+        str, about("Key=Value words for this set's nodes, as on a NodeName line of slurm.conf.")
     ] = ""
     partition: Partition = Partition()
-    volume_claim_templates: list[Raw] | None = None
+    volume_claim_templates: Annotated[
+        list[Raw] | None, about("PersistentVolumeClaims, one of each for every worker.")
+    ] = None
     update_strategy: UpdateStrategy = UpdateStrategy()
-    revision_history_limit: Count = 0
+    revision_history_limit: Annotated[Count, about("How many old revisions to keep.")] = 0
     persistent_volume_claim_retention_policy: ClaimRetention = ClaimRetention()
-    min_ready_seconds: Count = 0
-    ordinal_padding: Annotated[int, Meta(ge=0, le=20)] = 0
-    pin_to_node: bool = False
-    workload_disruption_protection: bool = True
-    prune_slurm_node_records: Literal["Never", "NodeNotFound"] = "Never"
-    oversubscribe_node: bool = False
+    min_ready_seconds: Annotated[
+        Count, about("How long a worker is ready before it counts as available.")
+    ] = 0
+    ordinal_padding: Annotated[
+        int, Meta(ge=0, le=20), about("How many digits the ordinal in a name has at least.")
+    ] = 0
+    pin_to_node: Annotated[
+        bool, about("Whether a worker comes back to the Kubernetes node that it was on.")
+    ] = False
+    workload_disruption_protection: Annotated[
+        bool, about("Whether a PodDisruptionBudget protects workers with jobs.")
+    ] = True
+    prune_slurm_node_records: Annotated[
+        Literal["Never", "NodeNotFound"],
+        about("Whether Slurm forgets nodes that Kubernetes no longer has."),
+    ] = "Never"
+    oversubscribe_node: Annotated[
+        bool, about("Whether several workers may share a Kubernetes node.")
+    ] = False
 
 
 class NodeSetStatus(Part, frozen=True, gc=False, omit_defaults=False):
     """What is known of the workers."""
 
-    replicas: Count = 0
-    updated_replicas: Count = 0
-    ready_replicas: Count = 0
-    available_replicas: Count = 0
-    unavailable_replicas: Count = 0
-    desired: Count = 0
-    slurm_idle: Count = 0
-    slurm_allocated: Count = 0
-    slurm_down: Count = 0
-    slurm_drain: Count = 0
-    observed_generation: int = 0
-    node_set_hash: str = ""
-    selector: str = ""
-    collision_count: Count | None = None
+    replicas: Annotated[Count, about("How many worker pods there are.")] = 0
+    updated_replicas: Annotated[Count, about("How many have the newest template.")] = 0
+    ready_replicas: Annotated[Count, about("How many are ready.")] = 0
+    available_replicas: Annotated[Count, about("How many have been ready long enough.")] = 0
+    unavailable_replicas: Annotated[Count, about("How many have not.")] = 0
+    desired: Annotated[Count, about("How many there should be.")] = 0
+    slurm_idle: Annotated[Count, about("How many are idle to Slurm.")] = 0
+    slurm_allocated: Annotated[Count, about("How many run jobs, wholly or in part.")] = 0
+    slurm_down: Annotated[Count, about("How many are down to Slurm.")] = 0
+    slurm_drain: Annotated[Count, about("How many are drained or draining.")] = 0
+    observed_generation: ObservedGeneration = 0
+    node_set_hash: Annotated[str, about("The newest revision.")] = ""
+    selector: Annotated[str, about("The labels of the worker pods.")] = ""
+    collision_count: Annotated[Count | None, about("How often a revision's name was taken.")] = None
     conditions: Conditions | None = None
-    ordinal_to_node: dict[str, str] | None = None
+    ordinal_to_node: Annotated[
+        dict[str, str] | None, about("Where workers were, for pinToNode.")
+    ] = None
 
 
 class NodeSet(Part, frozen=True, gc=False):

@@ -2,16 +2,18 @@
 
 from typing import Annotated
 
-from msgspec import Meta
-
 from windlass.api.common import (
+    CONTAINER,
+    Address,
     Conditions,
     ControllerReference,
     Count,
     LocalReference,
+    ObservedGeneration,
     PodTemplate,
     Raw,
     ServiceTemplate,
+    about,
 )
 from windlass.kube.meta import Meta as ObjectMeta
 from windlass.kube.meta import Part
@@ -20,15 +22,15 @@ from windlass.kube.meta import Part
 class RestApiTls(Part, frozen=True, gc=False):
     """HTTPS instead of HTTP."""
 
-    secret_ref: Annotated[LocalReference, Meta(description="A Secret with tls.crt and tls.key.")]
+    secret_ref: Annotated[LocalReference, about("A Secret with tls.crt and tls.key.")]
 
 
 class RestApiSpec(Part, frozen=True, gc=False):
     """slurmrestd: Slurm's REST API."""
 
     controller_ref: ControllerReference
-    replicas: Count = 1
-    slurmrestd: Raw | None = None
+    replicas: Annotated[Count, about("How many pods.")] = 1
+    slurmrestd: Annotated[Raw | None, about(CONTAINER)] = None
     template: PodTemplate = PodTemplate()
     service: ServiceTemplate = ServiceTemplate()
     tls: RestApiTls | None = None
@@ -37,10 +39,10 @@ class RestApiSpec(Part, frozen=True, gc=False):
 class RestApiStatus(Part, frozen=True, gc=False):
     """What is known of slurmrestd."""
 
-    observed_generation: int = 0
-    replicas: Count = 0
-    ready_replicas: Count = 0
-    address: str = ""
+    observed_generation: ObservedGeneration = 0
+    replicas: Annotated[Count, about("How many pods there are.")] = 0
+    ready_replicas: Annotated[Count, about("How many of them answer.")] = 0
+    address: Address = ""
     conditions: Conditions | None = None
 
 

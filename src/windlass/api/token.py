@@ -6,7 +6,15 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
-from windlass.api.common import Conditions, LocalReference, Seconds, SecretKey
+from windlass.api.common import (
+    Conditions,
+    JwtHs256KeyRef,
+    LocalReference,
+    ObservedGeneration,
+    Seconds,
+    SecretKey,
+    about,
+)
 from windlass.kube.meta import Meta as ObjectMeta
 from windlass.kube.meta import Part
 from windlass.kube.schema import ATOMIC, Rule
@@ -22,15 +30,21 @@ class TokenSpec(Part, frozen=True, gc=False):
         ),
     )
 
-    username: Annotated[str, Meta(min_length=1)]
-    controller_ref: LocalReference | None = None
-    jwt_key_ref: Annotated[SecretKey | None, ATOMIC] = None
-    jwt_hs256_key_ref: Annotated[SecretKey | None, ATOMIC] = msgspec.field(
-        name="jwtHs256KeyRef", default=None
-    )
-    lifetime: Seconds = "15m"
-    refresh: bool = True
-    secret_ref: Annotated[SecretKey | None, ATOMIC] = None
+    username: Annotated[str, Meta(min_length=1), about("The Slurm user that the token is for.")]
+    controller_ref: Annotated[
+        LocalReference | None, about("The Controller whose JWT key signs, instead of jwtKeyRef.")
+    ] = None
+    jwt_key_ref: Annotated[SecretKey | None, ATOMIC, about("The HS256 key that signs.")] = None
+    jwt_hs256_key_ref: JwtHs256KeyRef = msgspec.field(name="jwtHs256KeyRef", default=None)
+    lifetime: Annotated[Seconds, about("How long a token is good.")] = "15m"
+    refresh: Annotated[
+        bool, about("Whether it is renewed in time; if not, it is made once and stays.")
+    ] = True
+    secret_ref: Annotated[
+        SecretKey | None,
+        ATOMIC,
+        about("Where the token goes; left out: <name>-jwt-<username>, entry SLURM_JWT."),
+    ] = None
 
     @property
     def jwt_key(self) -> SecretKey | None:
@@ -41,10 +55,10 @@ class TokenSpec(Part, frozen=True, gc=False):
 class TokenStatus(Part, frozen=True, gc=False):
     """The token that is in the Secret now."""
 
-    issued_at: datetime | None = None
-    expires_at: datetime | None = None
-    secret_name: str = ""
-    observed_generation: int = 0
+    issued_at: Annotated[datetime | None, about("When it was signed.")] = None
+    expires_at: Annotated[datetime | None, about("Until when it is good.")] = None
+    secret_name: Annotated[str, about("The Secret that it is in.")] = ""
+    observed_generation: ObservedGeneration = 0
     conditions: Conditions | None = None
 
 
