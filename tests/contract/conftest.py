@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract import slurm_kinds as kinds_of_slurm
 from tests.contract.kube_world import FakeWorld, KubeWorld, RealWorld
 from windlass.local import debian, images
+from windlass.local.kubectl import Kubectl
 from windlass.local.layout import Folders
 from windlass.local.progress import Display
 from windlass.mains import windlass
@@ -84,6 +86,12 @@ def kube(
     server = real_kube.start(folder, folders.cache, display, windlass.now())
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def slurm_kinds(kube: RealKube) -> Kubectl:
+    """kubectl of a server that knows our kinds."""
+    return kinds_of_slurm.install(kube)
 
 
 @pytest.fixture(params=["fake", "real"])
