@@ -1,9 +1,10 @@
 """Where the token of each request comes from. Slurm takes it in the header X-SLURM-USER-TOKEN."""
 
 import base64
+import binascii
 import hmac
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -84,13 +85,31 @@ class MintedToken:
         return self._text
 
 
-def mint(key: bytes, user: str, now: float, lifespan: int) -> str:
+def mint(
+    key: bytes, user: str, now: float, lifespan: int, more: Mapping[str, object] | None = None
+) -> str:
     """A JSON web token as Slurm wants it: HS256, and the user's name in the claim `sun`."""
     issued = int(now)
-    claims = {"exp": issued + lifespan, "iat": issued, "sun": user}
+    claims = {**(more or {}), "exp": issued + lifespan, "iat": issued, "sun": user}
     signed = f"{_encoded({'alg': 'HS256', 'typ': 'JWT'})}.{_encoded(claims)}"
-    signature = hmac.new(key, signed.encode(), sha256).digest()
-    return f"{signed}.{_base64(signature)}"
+    return f"{signed}.{_signature(key, signed)}"
+
+
+def claims_of(token: str, key: bytes) -> dict[str, object] | None:
+    """What a token says, if this key signed it."""
+    signed, _, signature = token.rpartition(".")
+    if not hmac.compare_digest(_signature(key, signed).encode(), signature.encode()):
+        return None
+    part = signed.rpartition(".")[2]
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except (binascii.Error, ValueError):
+        return None
+    return claims if isinstance(claims, dict) else None
+
+
+def _signature(key: bytes, signed: str) -> str:
+    return _base64(hmac.new(key, signed.encode(), sha256).digest())
 
 
 def _encoded(claims: dict[str, object]) -> str:

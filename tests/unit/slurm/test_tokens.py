@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from windlass.slurm.errors import Unauthorized
-from windlass.slurm.tokens import MintedToken, Passthrough, StaticToken, TokenFile
+from windlass.slurm.tokens import (
+    MintedToken,
+    Passthrough,
+    StaticToken,
+    TokenFile,
+    claims_of,
+    mint,
+)
 from windlass.values.clock import Instant, Seconds
 
 KEY = b"k" * 32
@@ -87,3 +94,23 @@ def test_a_token_is_passed_through_from_the_request_at_hand() -> None:
     current[0] = ""
     with pytest.raises(Unauthorized, match="without a token"):
         tokens.token()
+
+
+def test_the_claims_of_a_token_are_read_only_if_the_key_signed_it() -> None:
+    token = mint(KEY, "alice", 1000.7, 60, {"iss": "windlass", "sun": "root"})
+
+    assert claims_of(token, KEY) == {"iss": "windlass", "exp": 1060, "iat": 1000, "sun": "alice"}
+    assert claims_of(token, b"another key") is None
+
+
+@pytest.mark.parametrize("claims", ["!", "bm8", "WzFd", "\xe9"])
+def test_what_is_signed_but_no_token_has_no_claims(claims: str) -> None:
+    signed = f"e30.{claims}"
+    signature = hmac.new(KEY, signed.encode(), sha256).digest()
+    text = base64.urlsafe_b64encode(signature).rstrip(b"=").decode()
+    assert claims_of(f"{signed}.{text}", KEY) is None
+
+
+@pytest.mark.parametrize("text", ["", "nothing", "a.b.c", "a.b.\xe9"])
+def test_what_is_no_token_has_no_claims(text: str) -> None:
+    assert claims_of(text, KEY) is None
