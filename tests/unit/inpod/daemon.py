@@ -1,0 +1,47 @@
+"""A daemon that behaves as Slurm's do under systemd; it says on standard output what happens.
+
+HUP: a new process takes its place, which is said to NOTIFY_SOCKET, and the old one ends.
+TERM: ends with the status in its first argument. USR1, USR2: says so.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+
+def tell(text: str) -> None:
+    print(text, flush=True)
+
+
+def notify(text: str, files: tuple[int, ...] = ()) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as talking:
+        talking.connect(os.environ["NOTIFY_SOCKET"])
+        socket.send_fds(talking, [text.encode()], files)
+
+
+def hand_over() -> None:
+    new = subprocess.Popen([sys.executable, *sys.argv, "new"], stdout=subprocess.PIPE)
+    assert new.stdout is not None
+    tell(new.stdout.readline().decode().strip())
+    notify(f"READY=1\nMAINPID={new.pid}")
+    reading, writing = os.pipe()
+    notify("BARRIER=1", (writing,))
+    os.close(writing)
+    began = time.monotonic()
+    os.read(reading, 1)  # ends when nobody has the other end any more
+    tell(f"barrier closed {time.monotonic() - began < 2}")
+    os._exit(0)
+
+
+signal.signal(signal.SIGTERM, lambda *_: os._exit(int(sys.argv[1])))
+signal.signal(signal.SIGHUP, lambda *_: hand_over())
+signal.signal(signal.SIGUSR1, lambda *_: tell("USR1"))
+signal.signal(signal.SIGUSR2, lambda *_: tell("USR2"))
+tell(f"up {os.getpid()}")
+if sys.argv[-1] == "new":
+    os.dup2(2, 1)  # whoever started us reads no more
+while True:
+    signal.pause()

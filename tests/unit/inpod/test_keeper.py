@@ -1,0 +1,145 @@
+"""The keeper, with a daemon that hands over to a successor as Slurm's do."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.inpod.programs import program, running
+from windlass.local.waiting import wait_for
+
+DAEMON = (sys.executable, str(Path(__file__).with_name("daemon.py")))
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def pid_of(said: str) -> int:
+    word, pid = said.split()
+    assert word == "up"
+    return int(pid)
+
+
+def gone(pid: int) -> bool:
+    return not Path(f"/proc/{pid}").exists()
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    return {"KEEPER_DIR": str(tmp_path)}
+
+
+def test_it_lives_on_with_the_process_that_the_daemon_handed_over_to(env: dict[str, str]) -> None:
+    with running("keeper", "--", *DAEMON, "7", env=env) as keeper:
+        first = pid_of(line(keeper))
+        keeper.send_signal(signal.SIGHUP)
+        second = pid_of(line(keeper))
+        assert line(keeper) == "barrier closed True"
+        wait_for(lambda: gone(first), "the old process is reaped", within=10)
+        assert keeper.poll() is None
+
+        keeper.send_signal(signal.SIGTERM)
+
+        assert keeper.wait(10) == 7
+        assert gone(second)
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2])
+def test_signals_reach_the_daemon(number: signal.Signals, env: dict[str, str]) -> None:
+    with running("keeper", "--", *DAEMON, "0", env=env) as keeper:
+        line(keeper)
+        keeper.send_signal(number)
+        assert line(keeper) == number.name.removeprefix("SIG")
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        (["sh", "-c", "exit 3"], 3),
+        (["sh", "-c", "kill -KILL $$"], 128 + signal.SIGKILL),
+        (["no-such-daemon"], 127),
+    ],
+)
+def test_it_ends_with_the_status_of_the_daemon(
+    command: list[str], status: int, env: dict[str, str]
+) -> None:
+    with running("keeper", "--", *command, env=env) as keeper:
+        assert keeper.wait(10) == status
+
+
+def test_a_daemon_that_dies_is_started_again_if_that_is_asked_for(env: dict[str, str]) -> None:
+    with running("keeper", "--restart", "--", *DAEMON, "0", env=env) as keeper:
+        first = pid_of(line(keeper))
+        os.kill(first, signal.SIGKILL)
+        second = pid_of(line(keeper))
+        assert second != first
+
+        keeper.send_signal(signal.SIGTERM)
+
+        assert keeper.wait(10) == 0
+        assert gone(second)
+
+
+def test_it_can_be_stopped_while_the_daemon_is_resting(env: dict[str, str]) -> None:
+    with running("keeper", "--restart", "--", "sh", "-c", "echo here; exit 9", env=env) as keeper:
+        for _ in range(2):
+            assert line(keeper) == "here"
+        keeper.send_signal(signal.SIGTERM)
+        assert keeper.wait(10) == 9
+
+
+def test_others_are_kept_beside_the_daemon_and_end_with_it(env: dict[str, str]) -> None:
+    other = ("sh", "-c", "echo up $$; exec sleep 600")
+    with running("keeper", "--", "sleep", "600", "--also", *other, env=env) as keeper:
+        first = pid_of(line(keeper))
+        os.kill(first, signal.SIGKILL)
+        second = pid_of(line(keeper))
+
+        keeper.send_signal(signal.SIGTERM)
+
+        assert keeper.wait(10) == 128 + signal.SIGTERM
+        assert gone(second)
+
+
+def test_orphans_are_reaped(env: dict[str, str]) -> None:
+    leaves_one = ("sh", "-c", "(sh -c 'echo up $$' &); exec sleep 600")
+    with running("keeper", "--", *leaves_one, env=env) as keeper:
+        orphan = pid_of(line(keeper))
+        wait_for(lambda: gone(orphan), "the orphan is reaped", within=10)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+def test_a_user_of_the_container_cannot_pass_for_the_daemon(env: dict[str, str]) -> None:
+    forge = (
+        "import os,socket,sys; os.setuid(65534); s = socket.socket(1, 2);"
+        "s.sendto(b'MAINPID=%d' % os.getpid(), sys.argv[1]); print('sent', flush=True)"
+    )
+    with running("keeper", "--", *DAEMON, "5", env=env) as keeper:
+        line(keeper)
+        Path(env["KEEPER_DIR"]).chmod(0o755)
+        (notify,) = Path(env["KEEPER_DIR"]).glob("*/notify-0")
+        for folder in notify.parents[1:]:
+            folder.chmod(folder.stat().st_mode | 0o011)
+        subprocess.run([sys.executable, "-c", forge, str(notify)], check=True)
+        keeper.send_signal(signal.SIGTERM)
+        assert keeper.wait(10) == 5
+
+
+def test_it_leaves_nothing_behind(env: dict[str, str]) -> None:
+    with running("keeper", "--", "true", env=env) as keeper:
+        keeper.wait(10)
+    assert not list(Path(env["KEEPER_DIR"]).iterdir())
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["sleep"], ["--"], ["--", "true", "--also"], ["--now", "--"]]
+)
+def test_a_wrong_command_line_is_answered_with_the_right_one(words: list[str]) -> None:
+    done = subprocess.run([*program("keeper"), *words], capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"keeper.py [--restart] -- COMMAND" in done.stderr
