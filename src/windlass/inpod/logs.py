@@ -1,0 +1,199 @@
+"""A daemon's log on standard output: a FIFO that the daemon takes for its log file.
+
+    python3 logs.py
+
+- SOCKET: the FIFO, for example /var/log/slurm/slurmctld.log. Made if it is not there, its folder
+  too; one that is there is kept, because the daemon may have it open.
+- LOG_FORMAT: `json` (one object a line, the default) or `text` (what the daemon wrote).
+- DAEMON: its name; else the name of the FIFO without its suffix.
+- RECENT: a file that keeps the last errors, for who wants to know why something failed
+  (default: SOCKET with `.recent` after it; empty for none).
+
+The object has `time` (RFC 3339), `daemon`, `level` (fatal, error, warning, info, verbose, debug,
+debug2 ...) and `message`, and where the line names them `job`, `array` (12_3), `step` (12.batch)
+and `node` (a hostlist). `jobs` is there when it names several.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import select
+import signal
+import socket
+import stat
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONGEST = 1 << 16  # a line that is longer comes in pieces
+UNFINISHED = 1.0  # seconds after which a line without an end is taken as it is
+RECENT_SIZE = 1 << 16
+F_SETPIPE_SZ = 1031  # fcntl has it by name from Python 3.10 on
+
+LINE = re.compile(
+    r"^(?:\[(?P<time>\d{4}-\d\d-\d\dT[^\]]+)\] ?)?"
+    r"(?:\[(?P<step>\d+\.(?:\w+|\d+\+\d+))\] )?"
+    r"(?:(?P<level>fatal|error|warning|info|verbose|debug\d?): )?"
+)
+JOB = re.compile(r"\b(?:JobId|JobID|job_id|jobid)[= ]?(\d+)(_\d+)?(?:\+\d+)?(?:\((\d+)\))?")
+PLAIN_JOB = re.compile(r"\b[Jj]ob (\d+)\b")
+STEP = re.compile(r"\bStepId=(\d+)(?:_\d+)?(?:\+\d+)?(?:\(\d+\))?\.(\w+)")
+HOSTS = r"(?P<hosts>[A-Za-z0-9][\w.-]*(?:\[[\d,-]+\][\w.-]*)?(?:,[A-Za-z][\w.-]*(?:\[[\d,-]+\])?)*)"
+NAMED_NODE = re.compile(r"\b(?:NodeName|NodeList|node_list|nodelist)=" + HOSTS)
+SPOKEN_NODE = re.compile(
+    r'\b[Nn]odes?[: ]"?' + HOSTS + r'"?(?:$|[,:]? (?:now|not|is|has|returned|state|reason|to'
+    r"|unexpectedly|rebooted|registered|appears|configuration|responding|down|RPC|with|on|in)\b)"
+)
+NOT_NODES = frozenset({"not", "is", "has", "to", "with", "in", "on", "state", "configuration"})
+
+
+def parsed(line: str, daemon: str, now: datetime) -> dict[str, object]:
+    """What a line of Slurm's log says, by name."""
+    head = LINE.match(line)
+    assert head is not None  # all of it is optional
+    message = line[head.end() :]
+    found: dict[str, object] = {
+        "time": moment(head["time"], now).isoformat(timespec="milliseconds"),
+        "daemon": daemon,
+        "level": head["level"] or "info",
+        "message": message,
+    }
+    step = head["step"] or next((f"{job}.{part}" for job, part in STEP.findall(message)), None)
+    found.update(jobs_in(message, step))
+    if step:
+        found["step"] = step
+    node = node_in(message)
+    if node:
+        found["node"] = node
+    return found
+
+
+def jobs_in(message: str, step: str | None) -> dict[str, object]:
+    matches = JOB.findall(message)
+    numbers = [int(real or number) for number, _, real in matches]
+    if step:
+        numbers.insert(0, int(step.partition(".")[0]))
+    numbers += [int(number) for number in PLAIN_JOB.findall(message)]
+    jobs = list(dict.fromkeys(numbers))
+    found: dict[str, object] = {"job": jobs[0]} if jobs else {}
+    if len(jobs) > 1:
+        found["jobs"] = jobs
+    tasks = [number + task for number, task, _ in matches if task]
+    if tasks:
+        found["array"] = tasks[0]
+    return found
+
+
+def node_in(message: str) -> str | None:
+    for pattern in (NAMED_NODE, SPOKEN_NODE):
+        match = pattern.search(message)
+        if match and match["hosts"] not in NOT_NODES:
+            return match["hosts"]
+    return None
+
+
+def moment(text: str | None, now: datetime) -> datetime:
+    """The time of a line; Slurm gives the container's own, mostly without its zone."""
+    if text is None:
+        return now
+    try:
+        return datetime.fromisoformat(text).astimezone(timezone.utc)
+    except ValueError:
+        return now
+
+
+def make_fifo(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not stat.S_ISFIFO(path.stat().st_mode):
+        path.unlink()  # a daemon that was here before us made an ordinary file
+    with contextlib.suppress(FileExistsError):
+        os.mkfifo(path)
+    with contextlib.suppress(PermissionError):
+        path.chmod(0o777)
+
+
+def batches(fifo: int, told_to_stop: int) -> Iterator[list[bytes]]:
+    """Lines as they come, without their ends, none longer than LONGEST."""
+    rest = b""
+    while True:
+        wait = UNFINISHED if rest else None
+        ready, _, _ = select.select([fifo, told_to_stop], [], [], wait)
+        if fifo in ready:
+            *lines, rest = (rest + os.read(fifo, LONGEST)).split(b"\n")
+            if len(rest) >= LONGEST:
+                lines, rest = [*lines, rest], b""
+            yield [piece for line in lines for piece in cut(line)]
+            continue  # what was written before the end is printed, too
+        yield [rest] if rest else []
+        rest = b""
+        if ready:
+            return
+
+
+def cut(line: bytes) -> Iterator[bytes]:
+    for start in range(0, len(line), LONGEST):
+        yield line[start : start + LONGEST]
+
+
+def open_fifo(path: Path) -> int:
+    """Open it for reading and writing: writers never wait for a reader, and there always is one."""
+    make_fifo(path)
+    fifo = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(fifo, F_SETPIPE_SZ, 1 << 20)  # a slow reader of ours must not stop the daemon
+    return fifo
+
+
+def stop_signals() -> int:
+    """A file that can be read from once TERM or INT came."""
+    woken, waker = socket.socketpair()
+    woken.settimeout(0)
+    waker.settimeout(0)
+    signal.set_wakeup_fd(waker.detach())
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    return woken.detach()
+
+
+class Recent:
+    """The last errors of a daemon in a file of limited size."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+
+    def add(self, line: str) -> None:
+        if self.path is None:
+            return
+        with contextlib.suppress(OSError):  # it must not keep the log from going out
+            full = self.path.exists() and self.path.stat().st_size > RECENT_SIZE
+            with self.path.open("w" if full else "a", encoding="utf-8") as file:
+                file.write(line + "\n")
+
+
+def main() -> None:
+    path = Path(os.environ.get("SOCKET", "/var/log/slurm/slurmctld.log"))
+    daemon = os.environ.get("DAEMON") or path.stem
+    text = os.environ.get("LOG_FORMAT", "json") == "text"
+    kept = os.environ.get("RECENT", f"{path}.recent")
+    recent = Recent(Path(kept) if kept else None)
+    told_to_stop = stop_signals()
+    for lines in batches(open_fifo(path), told_to_stop):
+        now = datetime.now(timezone.utc)
+        for line in (raw.decode(errors="replace") for raw in lines):
+            said = parsed(line, daemon, now)
+            if said["level"] in ("fatal", "error"):
+                recent.add(line)
+            print(line if text else json.dumps(said))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Slurm's log lines, from a FIFO to JSON lines."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.inpod.programs import running
+from windlass.inpod.logs import parsed
+from windlass.local.waiting import wait_for
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+def fifo(tmp_path: Path) -> Path:
+    return tmp_path / "log" / "slurmctld.log"
+
+
+@contextmanager
+def reading(fifo: Path, **env: str) -> Iterator[subprocess.Popen[str]]:
+    with running("logs", env={"SOCKET": str(fifo), "TZ": "UTC", **env}) as logs:
+        wait_for(fifo.is_fifo, "the FIFO is there", within=10, every=0.01)
+        yield logs
+
+
+def write(fifo: Path, data: bytes) -> None:
+    with fifo.open("wb") as file:
+        file.write(data)
+
+
+def printed(logs: subprocess.Popen[str]) -> str:
+    assert logs.stdout is not None
+    return logs.stdout.readline().rstrip("\n")
+
+
+def read(logs: subprocess.Popen[str]) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(printed(logs))
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "[2026-11-15T22:58:31.521] fatal: Invalid node names in partition bad",
+            {"level": "fatal", "message": "Invalid node names in partition bad"},
+        ),
+        ("[2026-11-15T22:58:31.521] debug2: x", {"level": "debug2", "message": "x"}),
+        ("[2026-11-15T22:58:31.521] Saving all slurm state", {"message": "Saving all slurm state"}),
+        ("no head at all", {"message": "no head at all", "time": NOW}),
+        ("[2026-99-99T22:58] odd time", {"message": "odd time", "time": NOW}),
+        ("sched: Allocate JobId=12 NodeList=n[1-2,4] #CPUs=3", {"job": 12, "node": "n[1-2,4]"}),
+        (
+            "_slurm_rpc_submit_batch_job: JobId=7_3(9) InitPrio=1 usec=211",
+            {"job": 9, "array": "7_3"},
+        ),
+        ("_job_complete: JobId=7 WEXITSTATUS 0", {"job": 7}),
+        ("merging JobId=7 and JobId=8", {"job": 7, "jobs": [7, 8]}),
+        ("launch task StepId=12.0 request from UID:1000", {"job": 12, "step": "12.0"}),
+        (
+            "[2026-11-15T22:58:31.521] [12.batch] error: task 0 failed",
+            {"job": 12, "step": "12.batch", "level": "error", "message": "task 0 failed"},
+        ),
+        ("Launching batch job 12 for UID 0", {"job": 12}),
+        ("Node worker-0 now responding", {"node": "worker-0"}),
+        ("error: Nodes n[1-3],m1 not responding", {"node": "n[1-3],m1", "level": "error"}),
+        ("update_node: node gpu-7 state set to DRAINING", {"node": "gpu-7"}),
+        ("agent/is_node_resp: node:n1 RPC:REQUEST_PING : timed out", {"node": "n1"}),
+        ('error: _find_node_record: lookup failure for node "nope"', {"node": "nope"}),
+        ("Recovered state of 0 nodes", {"node": None, "job": None}),
+        ("build_part_bitmap: No nodes in partition all", {"node": None}),
+        ("error: This host is not a node in this cluster", {"node": None}),
+    ],
+)
+def test_a_line_is_taken_apart(line: str, said: dict[str, object]) -> None:
+    seen = parsed(line, "slurmctld", NOW)
+    expected = {
+        key: NOW.isoformat("T", "milliseconds") if key == "time" else value
+        for key, value in said.items()
+    }
+    assert {key: seen.get(key) for key in said} == expected
+    assert seen["daemon"] == "slurmctld"
+
+
+def test_lines_come_out_as_json_with_their_own_time(fifo: Path) -> None:
+    with reading(fifo) as logs:
+        write(fifo, b"[2026-11-15T22:58:31.521] error: bad JobId=3\n")
+        assert read(logs) == {
+            "time": "2026-11-15T22:58:31.521+00:00",
+            "daemon": "slurmctld",
+            "level": "error",
+            "message": "bad JobId=3",
+            "job": 3,
+        }
+
+
+def test_raw_text_can_be_had(fifo: Path) -> None:
+    with reading(fifo, LOG_FORMAT="text") as logs:
+        write(fifo, b"[2026-11-15T22:58:31.521] error: bad\n")
+        assert printed(logs) == "[2026-11-15T22:58:31.521] error: bad"
+
+
+def test_writers_come_and_go(fifo: Path) -> None:
+    with reading(fifo) as logs:
+        for word in (b"one\n", b"two\n"):
+            write(fifo, word)
+            assert read(logs)["message"] == word.decode().strip()
+
+
+def test_a_line_is_put_together_from_its_parts(fifo: Path) -> None:
+    with reading(fifo) as logs, fifo.open("wb", buffering=0) as writer:
+        writer.write(b"first ")
+        writer.write(b"half\nsecond\n")
+        assert [read(logs)["message"], read(logs)["message"]] == ["first half", "second"]
+
+
+def test_a_line_that_never_ends_is_printed_all_the_same(fifo: Path) -> None:
+    with reading(fifo) as logs:
+        write(fifo, b"no end")
+        assert read(logs)["message"] == "no end"
+
+
+def test_junk_and_giants_are_survived(fifo: Path) -> None:
+    with reading(fifo) as logs:
+        write(fifo, b"\xff\xfe\x00 JobId=5\n\n" + b"x" * 200_000 + b"\nlast\n")
+        first = read(logs)
+        assert first["job"] == 5
+        length = 0
+        while (message := read(logs)["message"]) != "last":
+            length += len(message)
+        assert length == 200_000
+
+
+def test_a_fifo_that_is_there_is_kept(fifo: Path) -> None:
+    fifo.parent.mkdir()
+    os.mkfifo(fifo, 0o600)
+    before = fifo.stat().st_ino
+    with reading(fifo) as logs:
+        write(fifo, b"x\n")
+        assert read(logs)["message"] == "x"
+    assert fifo.stat().st_ino == before
+    assert stat.S_IMODE(fifo.stat().st_mode) == 0o777
+
+
+def test_it_ends_at_once_and_loses_nothing(fifo: Path) -> None:
+    with reading(fifo) as logs:
+        logs.send_signal(signal.SIGSTOP)
+        write(fifo, b"the last word\n")
+        logs.send_signal(signal.SIGTERM)
+        logs.send_signal(signal.SIGCONT)
+        assert logs.wait(5) == 0
+        assert read(logs)["message"] == "the last word"
+
+
+def test_the_last_errors_are_kept_for_others(fifo: Path) -> None:
+    with reading(fifo) as logs:
+        write(fifo, b"fine\nerror: not fine\n")
+        read(logs), read(logs)
+    assert fifo.with_name("slurmctld.log.recent").read_text() == "error: not fine\n"
