@@ -32,6 +32,8 @@ class Request(Generic[T]):
     query: tuple[tuple[str, str], ...] = ()
     absent: frozenset[int] = frozenset()
     """The error numbers by which this call says that its object does not exist."""
+    silence: frozenset[int] = frozenset()
+    """The error numbers by which this call says that slurmctld did not answer."""
     feature: Feature | None = None
     api: str = "slurm"
     safe: bool = False
@@ -72,16 +74,27 @@ def read(request: Request[T], response: Response) -> T:
         return request.reader(request.answer())
     if not response.is_json:
         raise error_of_status(response.status, response.body.decode(errors="replace"))
-    answer = decode(request.answer, response.body)
+    answer = _decoded(request, response)
     faults = [
         Fault(each.error_number, each.error, each.description) for each in answer.errors or ()
     ]
     if not _is_about_absence(request, response.status, faults):
         for fault in faults:
-            raise error_for(fault, absent=request.absent, safe=request.safe)
+            absent, silence = request.absent, request.silence
+            raise error_for(fault, absent=absent, safe=request.safe, silence=silence)
     if response.status >= 400:
         raise error_of_status(response.status, "")
     return request.reader(answer)
+
+
+def _decoded(request: Request[T], response: Response) -> Answer:
+    """A proxy's own JSON is no answer of Slurm: then the status decides."""
+    try:
+        return decode(request.answer, response.body)
+    except Unavailable:
+        if response.status < 400:
+            raise
+        raise error_of_status(response.status, response.body.decode(errors="replace")) from None
 
 
 def _is_about_absence(request: Request[T], status: int, faults: list[Fault]) -> bool:

@@ -21,7 +21,12 @@ class Errno(IntEnum):
     """The numbers of slurm_errno.h that a decision depends on."""
 
     UNSPECIFIED = -1
+    EPERM = 1
+    EPIPE = 32
+    ECONNREFUSED = 111
+    SLURM_COMMUNICATIONS_CONNECTION_ERROR = 1001
     SLURM_PROTOCOL_AUTHENTICATION_ERROR = 1007
+    SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR = 1800
     SLURMCTLD_COMMUNICATIONS_BACKOFF = 1804
     ESLURM_INVALID_PARTITION_NAME = 2000
     ESLURM_ACCESS_DENIED = 2002
@@ -33,6 +38,7 @@ class Errno(IntEnum):
     ESLURM_INVALID_NODE_NAME = 2018
     ESLURM_TRANSITION_STATE_NO_UPDATE = 2020
     ESLURM_ALREADY_DONE = 2021
+    ESLURM_JOB_PENDING = 2024
     ESLURM_IN_STANDBY_MODE = 2027
     ESLURM_INVALID_NODE_STATE = 2028
     ESLURM_INVALID_FEATURE = 2029
@@ -63,6 +69,7 @@ class Errno(IntEnum):
     ESLURM_REST_EMPTY_RESULT = 9003
     ESLURM_REST_AUTH_FAIL = 9008
     ESLURM_DATA_FLAGS_INVALID = 9207
+    ESLURM_DATA_PARSER_INVALID_STATE = 9216
 
 
 def symbol(number: int) -> str:
@@ -133,6 +140,9 @@ class Fault:
 
 _UNREACHABLE: Final = frozenset(
     {
+        # Linux's numbers for a broken connection: slurmctld died in the middle of the call.
+        Errno.EPIPE,
+        *range(100, 114),
         *range(1000, 1005),  # SLURM_COMMUNICATIONS_*
         *range(1013, 1026),  # the newer ones of them, and SLURM_SHUTTING_DOWN
         *range(1800, 1806),  # SLURMCTLD_COMMUNICATIONS_*
@@ -143,6 +153,17 @@ _UNREACHABLE: Final = frozenset(
         Errno.ESLURM_DB_CONNECTION_INVALID,
     }
 )
+
+_UNHEARD: Final = frozenset(
+    {
+        Errno.ECONNREFUSED,
+        Errno.SLURM_COMMUNICATIONS_CONNECTION_ERROR,
+        Errno.SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR,
+        Errno.ESLURM_IN_STANDBY_MODE,
+        Errno.ESLURM_IN_STANDBY_USE_BACKUP,
+    }
+)
+"""With these slurmctld cannot have carried the call out."""
 
 _NOT_YOU: Final = frozenset(
     {
@@ -170,16 +191,18 @@ _NOT_NOW: Final = frozenset(
 )
 
 
-def error_for(fault: Fault, *, absent: frozenset[int], safe: bool) -> SlurmError:
-    """The error that this fault is; `absent` are the numbers by which this call says so."""
+def error_for(
+    fault: Fault, *, absent: frozenset[int], safe: bool, silence: frozenset[int] = frozenset()
+) -> SlurmError:
+    """The error that this fault is; `absent` and `silence` are this call's own numbers for that."""
     number, sentence = fault.errno, fault.sentence
     if number in absent:
         return Absent(sentence, number)
     if number in _NOT_NOW:
         return Busy(sentence, number)
     # A read that failed without a number could not reach slurmctld (job and jobs/state do that).
-    if number in _UNREACHABLE or (safe and number == Errno.UNSPECIFIED):
-        return Unavailable(sentence, number)
+    if number in _UNREACHABLE | silence or (safe and number == Errno.UNSPECIFIED):
+        return Unavailable(sentence, number, sent=number not in _UNHEARD)
     if number in _NOT_YOU:
         return Unauthorized(sentence, number)
     return Refused(sentence, number)
@@ -190,16 +213,15 @@ _BY_STATUS: Final[dict[int, type[SlurmError]]] = {
     403: Unauthorized,
     404: Unsupported,
     405: Unsupported,
-    408: Unavailable,
     429: Busy,
-    502: Unavailable,
-    503: Unavailable,
-    504: Unavailable,
     511: Unauthorized,
 }
+_GAVE_UP: Final = frozenset({408, 500, 502, 503, 504})
 
 
 def error_of_status(status: int, text: str) -> SlurmError:
     """The error of an answer that lists none: slurmrestd itself, or a proxy before it, said no."""
-    kind = _BY_STATUS.get(status, Refused)
-    return kind(f"HTTP {status}: {text.strip()[:300]}")
+    sentence = f"HTTP {status}: {text.strip()[:300]}"
+    if status in _GAVE_UP:  # after it had passed the request on, for all we know
+        return Unavailable(sentence, sent=True)
+    return _BY_STATUS.get(status, Refused)(sentence)

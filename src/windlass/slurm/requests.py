@@ -36,6 +36,8 @@ from windlass.slurm.statistics import Diag
 from windlass.slurm.versions import Feature
 
 NO_JOB: Final = frozenset({int(Errno.ESLURM_INVALID_JOB_ID)})
+NOT_SIGNALLED: Final = frozenset({int(Errno.EPERM)})
+"""What slurmrestd says of a cancel that slurmctld did not hear."""
 NO_NODE: Final = frozenset({int(Errno.ESLURM_INVALID_NODE_NAME)})
 NO_PARTITION: Final = frozenset({int(Errno.ESLURM_INVALID_PARTITION_NAME)})
 NO_RESERVATION: Final = frozenset({int(Errno.ESLURM_RESERVATION_INVALID)})
@@ -150,8 +152,8 @@ def update_job(job_id: int, spec: JobSpec) -> Request[None]:
 def cancel(job_id: int, signal: str | None = None) -> Request[None]:
     """Cancel a job, or send it a signal such as "USR1". A job that has ended is a success."""
     query = () if signal is None else (("signal", signal),)
-    path = f"/job/{job_id}"
-    return Request("DELETE", path, wire.KillAnswer, _cancelled, query=query, absent=NO_JOB)
+    path, answer, silence = f"/job/{job_id}", wire.KillAnswer, NOT_SIGNALLED
+    return Request("DELETE", path, answer, _cancelled, query=query, absent=NO_JOB, silence=silence)
 
 
 def cancel_jobs(job_ids: Iterable[int], signal: str | None = None) -> Request[tuple[Outcome, ...]]:
@@ -159,7 +161,8 @@ def cancel_jobs(job_ids: Iterable[int], signal: str | None = None) -> Request[tu
     body: dict[str, object] = {"jobs": [str(job_id) for job_id in job_ids]}
     if signal is not None:
         body["signal"] = signal
-    return Request("DELETE", "/jobs/", wire.KillAnswer, codec.killed, body)
+    path, answer, silence = "/jobs/", wire.KillAnswer, NOT_SIGNALLED
+    return Request("DELETE", path, answer, codec.killed, body, silence=silence)
 
 
 def requeue(job_id: int, *, hold: bool = False) -> Request[None]:

@@ -87,7 +87,6 @@ class Connection:
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     idle_since: float = 0.0
-    used: bool = False
 
     async def exchange(self, request: bytes) -> tuple[Response, bool]:
         """Send and read one response; also whether the connection can be used again."""
@@ -97,7 +96,6 @@ class Connection:
         body = await self._body(status, headers)
         is_json = headers.get("content-type", "").partition(";")[0].strip() == CONTENT
         closes = headers.get("connection", "").lower() == "close"
-        self.used = True
         return Response(status, is_json, body), not closes
 
     async def _body(self, status: int, headers: Mapping[str, str]) -> bytes:
@@ -157,28 +155,39 @@ class HttpTransport:
     async def round_trip(self, message: Message) -> Response:
         """One response, within the timeout. A read is tried once more on a fresh connection."""
         request = message.encoded(self.address.host)
+        sent = asyncio.Event()
         try:
             async with asyncio.timeout(self.timeout), self._places:
-                return await self._tried(request, safe=message.safe)
+                return await self._tried(request, sent, safe=message.safe)
         except TimeoutError as error:
             told = f"no answer from {self.address} within {self.timeout:g} s"
-            raise Unavailable(told, sent=True) from error
+            raise Unavailable(told, sent=sent.is_set()) from error
 
-    async def _tried(self, request: bytes, *, safe: bool) -> Response:
-        while True:
-            connection = await self._connection()
-            try:
-                response, again = await self._exchanged(connection, request)
-            except FAILURES as error:
-                # The server may close an idle connection just when we use it.
-                if connection.used and safe:
-                    continue
-                raise Unavailable(f"{self.address} broke off: {error!r}", sent=True) from error
-            if again:
-                self._keep(connection)
-            else:
-                connection.close()
-            return response
+    async def _tried(self, request: bytes, sent: asyncio.Event, *, safe: bool) -> Response:
+        connection = await self._connection()
+        sent.set()
+        try:
+            return await self._answer(connection, request)
+        except FAILURES as error:
+            if not safe:
+                raise self._broken_off(error) from error
+        # The server may close an idle connection just when we use it, and networks break.
+        connection = await self._connect()
+        try:
+            return await self._answer(connection, request)
+        except FAILURES as error:
+            raise self._broken_off(error) from error
+
+    def _broken_off(self, error: Exception) -> Unavailable:
+        return Unavailable(f"{self.address} broke off: {error!r}", sent=True)
+
+    async def _answer(self, connection: Connection, request: bytes) -> Response:
+        response, again = await self._exchanged(connection, request)
+        if again:
+            self._keep(connection)
+        else:
+            connection.close()
+        return response
 
     async def _exchanged(self, connection: Connection, request: bytes) -> tuple[Response, bool]:
         """Leave no connection behind that is in the middle of something."""

@@ -1,6 +1,7 @@
 """The client against servers that do what slurmrestd, proxies and networks do."""
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from tests.unit.slurm.servers import Peer, Script, http, tcp_peer, unix_peer
 from windlass.local.pki import Authority, Subject
 from windlass.slurm import requests
 from windlass.slurm.client import Client, connect, negotiated
-from windlass.slurm.errors import Absent, Refused, Unauthorized, Unavailable
+from windlass.slurm.errors import Absent, Busy, Refused, Unauthorized, Unavailable
 from windlass.slurm.specs import NodeUpdate
 from windlass.slurm.tokens import StaticToken
 from windlass.slurm.transport import Address, HttpTransport
@@ -78,6 +79,26 @@ def test_a_read_survives_a_connection_that_was_closed_while_idle() -> None:
     assert peer.connections == 2
 
 
+def test_a_read_is_repeated_once_when_a_fresh_connection_breaks() -> None:
+    async def scenario(slurm: Client, _peer: Peer) -> None:
+        assert (await slurm.send(requests.ping()))[0].responding
+
+    peer = play(lambda connection, _count: PONG if connection == 1 else None, scenario)
+    assert len(peer.requests) == 2
+
+
+def test_a_read_is_repeated_no_more_than_once_however_many_connections_went_stale() -> None:
+    async def scenario(slurm: Client, peer: Peer) -> None:
+        await asyncio.gather(*(slurm.send(requests.ping()) for _ in range(8)))
+        warm = len(peer.requests)
+        with pytest.raises(Unavailable) as caught:
+            await slurm.send(requests.nodes())
+        assert caught.value.sent
+        assert len(peer.requests) == warm + 2
+
+    play(lambda connection, count: PONG if count == 0 and connection < 8 else None, scenario)
+
+
 def test_a_write_is_never_sent_twice() -> None:
     async def scenario(slurm: Client, _peer: Peer) -> None:
         await slurm.send(requests.ping())
@@ -109,8 +130,18 @@ def test_a_get_that_changes_something_is_never_sent_twice() -> None:
         http("200 OK", b"{half"),
         http("502 Bad Gateway", b"<html>", "text/html"),
         http("503 Service Unavailable", b"", "text/html"),
+        http("503 Service Unavailable", b'["not", "slurm"]'),
     ],
-    ids=["nothing", "half", "no length", "no http", "bad json", "bad gateway", "unavailable"],
+    ids=[
+        "nothing",
+        "half",
+        "no length",
+        "no http",
+        "bad json",
+        "bad gateway",
+        "unavailable",
+        "json",
+    ],
 )
 def test_nonsense_on_a_fresh_connection_is_unavailable(answer: bytes | None) -> None:
     def script(_connection: int, count: int) -> bytes | None:
@@ -123,6 +154,14 @@ def test_nonsense_on_a_fresh_connection_is_unavailable(answer: bytes | None) -> 
     play(script, scenario, timeout=0.5)
 
 
+def test_too_many_requests_is_busy_whatever_the_body_is() -> None:
+    async def scenario(slurm: Client, _peer: Peer) -> None:
+        with pytest.raises(Busy):
+            await slurm.send(requests.ping())
+
+    play(lambda *_: http("429 Too Many Requests", b'"slow down"'), scenario)
+
+
 def test_silence_is_unavailable_after_the_timeout() -> None:
     async def scenario(slurm: Client, _peer: Peer) -> None:
         with pytest.raises(Unavailable, match="within") as caught:
@@ -130,6 +169,34 @@ def test_silence_is_unavailable_after_the_timeout() -> None:
         assert caught.value.sent
 
     play(lambda *_: b"", scenario, timeout=0.1)
+
+
+def test_a_connection_that_is_never_made_sends_nothing() -> None:
+    async def main() -> None:
+        with socket.socket() as deaf:
+            deaf.bind(("127.0.0.1", 0))
+            deaf.listen(0)
+            address = Address(*deaf.getsockname())
+            # The first connection fills the only place; the next is not even begun.
+            with socket.create_connection((address.host, address.port)):
+                async with HttpTransport(address, timeout=0.2) as http_:
+                    with pytest.raises(Unavailable, match="within") as caught:
+                        await Client(http_, StaticToken("t"), Version.V45).send(requests.ping())
+        assert not caught.value.sent
+
+    asyncio.run(main())
+
+
+def test_a_request_that_never_got_its_turn_was_not_sent() -> None:
+    async def scenario(slurm: Client, peer: Peer) -> None:
+        answers = await asyncio.gather(
+            *(slurm.send(requests.ping()) for _ in range(20)), return_exceptions=True
+        )
+        sent = [each.sent for each in answers if isinstance(each, Unavailable)]
+        assert sorted(sent) == [False] * 4 + [True] * 16
+        assert len(peer.requests) == 16
+
+    play(lambda *_: b"", scenario, timeout=0.2)
 
 
 def test_nobody_at_the_port_is_unavailable_and_nothing_was_sent() -> None:
