@@ -1,7 +1,8 @@
 """Real servers, each started once for a whole run of the tests."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from windlass.mains import windlass
 from windlass.testing import kube as real_kube
 from windlass.testing import mariadb
 from windlass.testing.kube import RealKube
-from windlass.testing.slurm import RealSlurm
+from windlass.testing.slurm import Besides, RealSlurm
 from windlass.testing.slurm_accounting import AccountedSlurm
 
 
@@ -44,6 +45,34 @@ def slurm(
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="module")
+def slurm_with(
+    as_root: None,
+    folders: Folders,
+    display: Display,
+    explaining_logs: list[Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], RealSlurm]]:
+    """Starts a Slurm of the test file's own, with these lines more in slurm.conf."""
+    root = images.root_of("slurm", folders.cache, display, programs={})
+    with ExitStack() as started:
+
+        def start(conf: str) -> RealSlurm:
+            server = RealSlurm(root, tmp_path_factory.mktemp("own"), Besides(conf=conf))
+            explaining_logs.append(server.logs)
+            server.start()
+            started.callback(server.stop)
+            return server
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def own_slurm(slurm_with: Callable[[str], RealSlurm]) -> RealSlurm:
+    """For tests that kill its slurmctld."""
+    return slurm_with("")
 
 
 # --- Slurm with accounting -----------------------------------------------------------------

@@ -1,70 +1,17 @@
 """The client, the writer and the mirror on a real Slurm: outages, sockets, tokens, bulk."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import pytest
 
-from windlass.local import images
-from windlass.local.layout import Folders
-from windlass.local.progress import Display
-from windlass.slurm import Absent, MintedToken, Unauthorized, Unavailable, connect, requests
+from tests.contract.slurm_steps import external, minted, mirrored, until
+from windlass.slurm import Absent, Unauthorized, Unavailable, connect, requests
 from windlass.slurm.client import Client
-from windlass.slurm.mirror import Mirror
 from windlass.slurm.specs import JobSpec, NodeUpdate
 from windlass.slurm.versions import Version
 from windlass.slurm.writes import NodeWriter
 from windlass.testing.slurm import RealSlurm
-from windlass.values.clock import Instant, Seconds
-
-
-class WallClock:
-    def now(self) -> Instant:
-        return Instant(time.time())
-
-    def monotonic(self) -> Seconds:
-        return Seconds(time.monotonic())
-
-    async def sleep(self, seconds: Seconds) -> None:
-        await asyncio.sleep(seconds)
-
-
-@pytest.fixture(scope="module")
-def own(
-    as_root: None,
-    folders: Folders,
-    display: Display,
-    explaining_logs: list[Path],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[RealSlurm]:
-    """A Slurm of this file's own: its slurmctld is killed here."""
-    root = images.root_of("slurm", folders.cache, display, programs={})
-    server = RealSlurm(root, tmp_path_factory.mktemp("own"))
-    explaining_logs.append(server.logs)
-    server.start()
-    yield server
-    server.stop()
-
-
-def minted(slurm: RealSlurm, **fields: Any) -> MintedToken:
-    return MintedToken(slurm.jwt_key.read_bytes(), WallClock(), user="root", **fields)
-
-
-def external(names: str) -> str:
-    return f"NodeName={names} CPUs=4 RealMemory=1000 State=EXTERNAL NodeAddr=127.0.0.1"
-
-
-async def until(condition: Callable[[], bool], within: float = 20.0) -> float:
-    """Wait for a condition; return how long that took."""
-    began = time.monotonic()
-    async with asyncio.timeout(within):
-        while not condition():
-            await asyncio.sleep(0.01)
-    return time.monotonic() - began
 
 
 def play(slurm: RealSlurm, scenario: Callable[[Client], Awaitable[None]]) -> None:
@@ -75,26 +22,26 @@ def play(slurm: RealSlurm, scenario: Callable[[Client], Awaitable[None]]) -> Non
     asyncio.run(main())
 
 
-def test_the_newest_version_is_negotiated_and_a_minted_token_is_taken(own: RealSlurm) -> None:
+def test_the_newest_version_is_negotiated_and_a_minted_token_is_taken(own_slurm: RealSlurm) -> None:
     async def scenario(client: Client) -> None:
         assert client.version is max(Version)
         assert (await client.send(requests.ping()))[0].responding
 
-    play(own, scenario)
+    play(own_slurm, scenario)
 
 
-def test_an_expired_token_is_unauthorized(own: RealSlurm) -> None:
+def test_an_expired_token_is_unauthorized(own_slurm: RealSlurm) -> None:
     async def main() -> None:
-        async with connect(own.url, minted(own, lifespan=-60)) as client:
+        async with connect(own_slurm.url, minted(own_slurm, lifespan=-60)) as client:
             with pytest.raises(Unauthorized):
                 await client.send(requests.nodes())
 
     asyncio.run(main())
 
 
-def test_a_unix_socket_carries_errors_too(own: RealSlurm) -> None:
+def test_a_unix_socket_carries_errors_too(own_slurm: RealSlurm) -> None:
     async def main() -> None:
-        async with connect(f"unix:{own.socket}", minted(own)) as client:
+        async with connect(f"unix:{own_slurm.socket}", minted(own_slurm)) as client:
             for _ in range(3):
                 assert await client.send(requests.nodes())
                 with pytest.raises(Absent, match="Invalid job id"):
@@ -103,7 +50,7 @@ def test_a_unix_socket_carries_errors_too(own: RealSlurm) -> None:
     asyncio.run(main())
 
 
-def test_a_thousand_drains_are_one_call(own: RealSlurm) -> None:
+def test_a_thousand_drains_are_one_call(own_slurm: RealSlurm) -> None:
     async def scenario(client: Client) -> None:
         await client.send(requests.create_nodes(external("bulk-[0-999]")))
         writer = NodeWriter(client)
@@ -121,22 +68,10 @@ def test_a_thousand_drains_are_one_call(own: RealSlurm) -> None:
         drained = [node.name for node in listing.items if node.state.drain]
         assert len(drained) == 1000 - 16
 
-    play(own, scenario)
+    play(own_slurm, scenario)
 
 
-@asynccontextmanager
-async def mirrored(client: Client) -> AsyncIterator[Mirror]:
-    mirror = Mirror(client, WallClock())
-    running = asyncio.create_task(mirror.run())
-    await mirror.synced()
-    try:
-        yield mirror
-    finally:
-        running.cancel()
-        await asyncio.wait([running])
-
-
-def test_the_mirror_sees_nodes_and_jobs_change_within_a_second(own: RealSlurm) -> None:
+def test_the_mirror_sees_nodes_and_jobs_change_within_a_second(own_slurm: RealSlurm) -> None:
     async def scenario(client: Client) -> None:
         await client.send(requests.create_nodes(external("seen-[0-3]")))
         async with mirrored(client) as mirror:
@@ -149,29 +84,31 @@ def test_the_mirror_sees_nodes_and_jobs_change_within_a_second(own: RealSlurm) -
             await client.send(requests.cancel(int(key)))
             assert await until(lambda: jobs.items[key].state.ended) < 1.5
 
-    play(own, scenario)
+    play(own_slurm, scenario)
 
 
-def test_a_killed_slurmctld_is_unknown_soon_and_seen_again_when_it_is_back(own: RealSlurm) -> None:
+def test_a_killed_slurmctld_is_unknown_soon_and_seen_again_when_it_is_back(
+    own_slurm: RealSlurm,
+) -> None:
     async def scenario(client: Client) -> None:
         await client.send(requests.create_nodes(external("back-[0-3]")))
         async with mirrored(client) as mirror:
             heard: list[str] = []
             mirror.nodes.subscribe(lambda change: heard.append(change.name))
             table = mirror.nodes.table
-            await asyncio.to_thread(own.rest_slurmctld)
+            await asyncio.to_thread(own_slurm.rest_slurmctld)
             assert await until(lambda: table.unknown_since is not None) < 3
             assert "back-0" in table.items
             with pytest.raises(Unavailable):
                 await client.send(requests.job_states())
-            await asyncio.to_thread(own.wake_slurmctld)
+            await asyncio.to_thread(own_slurm.wake_slurmctld)
             await until(lambda: table.unknown_since is None)
             # A crash takes the last seconds with it: nodes made in them are no more.
             await client.send(requests.create_nodes(external("anew-[0-1]")))
             await until(lambda: "anew-1" in table.items)
-            await asyncio.to_thread(own.scontrol, "reconfigure")
+            await asyncio.to_thread(own_slurm.scontrol, "reconfigure")
             await client.send(requests.update_node("anew-1", NodeUpdate(comment="again")))
             await until(lambda: table.items["anew-1"].comment == "again")
             assert set(heard) >= {"anew-0", "anew-1"}
 
-    play(own, scenario)
+    play(own_slurm, scenario)

@@ -6,7 +6,7 @@ import inspect
 import re
 from pathlib import Path
 
-from tests.contract.test_slurm_client import WallClock
+from tests.contract.slurm_steps import WallClock
 from windlass.testing.slurm import RealSlurm
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "slurm-client.md"

@@ -1,0 +1,425 @@
+"""A client, a writer and a mirror behind a bad network, on a real Slurm.
+
+Nothing is missed, nothing is new twice, no write is sent twice, no task dies.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import pytest
+from msgspec import Struct
+
+from tests.contract.slurm_faults import (
+    Fault,
+    Proxy,
+    cut_after,
+    cut_before,
+    dribbled,
+    half_sent,
+    nothing,
+    proxied,
+    refused,
+    silence,
+)
+from tests.contract.slurm_steps import external, minted, mirrored, until
+from windlass.slurm import requests
+from windlass.slurm.call import Request
+from windlass.slurm.client import Client
+from windlass.slurm.errors import Busy, SlurmError, Unavailable
+from windlass.slurm.mirror import Feed, Mirror
+from windlass.slurm.model import Job, Listing
+from windlass.slurm.pace import Pace
+from windlass.slurm.specs import JobSpec, NodeUpdate, PartitionSpec, ReservationSpec
+from windlass.slurm.table import Change
+from windlass.slurm.transport import Address, HttpTransport
+from windlass.slurm.versions import Version
+from windlass.slurm.writes import NodeWriter
+from windlass.testing.slurm import RealSlurm
+from windlass.values.clock import Seconds
+
+T = TypeVar("T", bound=Struct)
+
+TIMEOUT: Final = 1.0
+BUSY: Final = refused("429 Too Many Requests")
+BROKEN: Final = refused("500 Internal Server Error")
+AWAY: Final = refused("503 Service Unavailable")
+
+
+@asynccontextmanager
+async def a_client(url: str, slurm: RealSlurm, timeout: float = 30.0) -> AsyncIterator[Client]:
+    async with HttpTransport(Address.parse(url), timeout) as transport:
+        yield Client(transport, minted(slurm), max(Version))
+
+
+def through(
+    slurm: RealSlurm,
+    scenario: Callable[[Client, Client, Proxy], Awaitable[None]],
+    timeout: float = TIMEOUT,
+) -> None:
+    """Play with a client behind a proxy, one that goes straight, and the proxy."""
+
+    async def main() -> None:
+        async with (
+            proxied(slurm.slurmrestd_port) as proxy,
+            a_client(proxy.url, slurm, timeout) as client,
+            a_client(slurm.url, slurm) as direct,
+        ):
+            async with asyncio.timeout(120):
+                await scenario(client, direct, proxy)
+
+    asyncio.run(main())
+
+
+# --- Reads ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", [cut_before, cut_after, half_sent])
+def test_a_read_is_repeated_once(own_slurm: RealSlurm, fault: Fault) -> None:
+    async def scenario(client: Client, _direct: Client, proxy: Proxy) -> None:
+        proxy.faults += [fault]
+        assert await client.send(requests.nodes())
+        assert len(proxy.seen) == 2
+        proxy.faults += [fault, fault]
+        with pytest.raises(Unavailable) as caught:
+            await client.send(requests.nodes())
+        assert caught.value.sent
+        assert len(proxy.seen) == 4
+
+    through(own_slurm, scenario)
+
+
+def test_a_dribbled_body_is_read_whole(own_slurm: RealSlurm) -> None:
+    async def scenario(client: Client, direct: Client, proxy: Proxy) -> None:
+        await direct.send(requests.create_nodes(external("dribbled-[0-30]")))
+        proxy.faults += [dribbled]
+        listing = await client.send(requests.nodes())
+        assert listing is not None
+        assert {f"dribbled-{index}" for index in range(31)} <= {each.name for each in listing.items}
+        assert len(proxy.seen) == 1
+
+    through(own_slurm, scenario, timeout=20.0)
+
+
+# --- Writes --------------------------------------------------------------------------------
+
+
+def named(name: str) -> JobSpec:
+    """A job that waits."""
+    return JobSpec(name=name, external=True, nodes="1", directory="/tmp", hold=True)
+
+
+async def jobs_named(direct: Client, name: str) -> list[Job]:
+    listing = await direct.send(requests.jobs())
+    assert listing is not None
+    return [job for job in listing.items if job.name == name]
+
+
+@pytest.mark.parametrize(
+    ("fault", "carried_out"),
+    [(cut_before, 0), (cut_after, 1), (half_sent, 1), (BROKEN, 0), (AWAY, 0)],
+    ids=["cut before", "cut after", "half sent", "500", "503"],
+)
+@pytest.mark.parametrize("warm", [False, True], ids=["fresh", "warm"])
+def test_a_write_is_sent_exactly_once_and_may_have_been_carried_out(
+    own_slurm: RealSlurm, fault: Fault, carried_out: int, warm: bool
+) -> None:
+    name = f"once-{fault.__qualname__}-{id(fault)}-{warm}"
+
+    async def scenario(client: Client, direct: Client, proxy: Proxy) -> None:
+        if warm:
+            await client.send(requests.ping())
+        before = len(proxy.seen)
+        proxy.faults += [fault]
+        with pytest.raises(Unavailable) as caught:
+            await client.send(requests.submit(named(name)))
+        assert caught.value.sent
+        assert len(proxy.seen) == before + 1
+        assert len(await jobs_named(direct, name)) == carried_out
+
+    through(own_slurm, scenario)
+
+
+def test_a_write_that_is_not_answered_in_time_may_have_been_carried_out(
+    own_slurm: RealSlurm,
+) -> None:
+    async def scenario(client: Client, direct: Client, proxy: Proxy) -> None:
+        proxy.faults += [silence]
+        with pytest.raises(Unavailable, match="within") as caught:
+            await client.send(requests.submit(named("silent")))
+        assert caught.value.sent
+        assert len(proxy.seen) == 1
+        assert await jobs_named(direct, "silent") == []
+
+    through(own_slurm, scenario, timeout=0.3)
+
+
+def test_too_many_requests_is_busy_and_left_to_the_caller(own_slurm: RealSlurm) -> None:
+    async def scenario(client: Client, direct: Client, proxy: Proxy) -> None:
+        calls: list[Request[Any]] = [requests.submit(named("busy")), requests.nodes()]
+        for request in calls:
+            proxy.faults += [BUSY]
+            with pytest.raises(Busy):
+                await client.send(request)
+        assert proxy.forwarded == []
+        await client.send(requests.submit(named("busy")))
+        assert len(await jobs_named(direct, "busy")) == 1
+
+    through(own_slurm, scenario)
+
+
+def test_where_nobody_listens_nothing_was_sent(own_slurm: RealSlurm) -> None:
+    async def scenario(client: Client, direct: Client, proxy: Proxy) -> None:
+        await client.send(requests.ping())
+        await proxy.shut()
+        calls: list[Request[Any]] = [requests.ping(), requests.submit(named("nobody"))]
+        for request in calls:
+            with pytest.raises(Unavailable) as caught:
+                await client.send(request)
+            assert not caught.value.sent
+        assert await jobs_named(direct, "nobody") == []
+
+    through(own_slurm, scenario)
+
+
+def test_a_writers_bulk_call_that_was_cut_is_not_sent_again_in_halves(
+    own_slurm: RealSlurm,
+) -> None:
+    async def scenario(client: Client, direct: Client, proxy: Proxy) -> None:
+        await direct.send(requests.create_nodes(external("halves-[0-7]")))
+        writer = NodeWriter(client)
+        running = asyncio.create_task(writer.run())
+        proxy.faults += [cut_after]
+        note = NodeUpdate(comment="written")
+        told = await asyncio.gather(
+            *(writer.update(f"halves-{index}", note) for index in range(8)), return_exceptions=True
+        )
+        running.cancel()
+        assert [each.sent for each in told if isinstance(each, Unavailable)] == [True] * 8
+        assert len(proxy.seen) == 1
+        assert (await direct.send(requests.node("halves-7"))).comment == "written"
+
+    through(own_slurm, scenario)
+
+
+# --- The mirror ----------------------------------------------------------------------------
+
+
+class Witness:
+    """Follows a table by what its subscribers are told, and complains of what cannot be."""
+
+    def __init__(self, feed: Feed[Any]) -> None:
+        self.feed = feed
+        self.now: dict[str, Struct] = dict(feed.table.items)
+        self.born: Counter[str] = Counter()
+        feed.subscribe(self.hear)
+
+    def hear(self, change: Change[Any]) -> None:
+        assert (change.name in self.now) == (not change.came)
+        if change.after is None:
+            del self.now[change.name]
+        else:
+            self.now[change.name] = change.after
+        self.born[change.name] += change.came
+
+
+QUICK: Final = Pace(
+    busy=Seconds(0.02), rest=Seconds(0.1), failed_first=Seconds(0.02), failed_most=Seconds(0.2)
+)
+MIRROR_FAULTS: Final[list[Fault]] = [
+    cut_before,
+    cut_after,
+    half_sent,
+    dribbled,
+    silence,
+    BUSY,
+    BROKEN,
+    AWAY,
+    nothing,
+]
+
+
+async def churn(direct: Client, stem: str, chance: random.Random) -> Counter[str]:
+    """Make, change and take away nodes and jobs; answer how often each node was made."""
+    born: Counter[str] = Counter()
+    there: set[str] = set()
+    for number in range(60):
+        name = f"{stem}-{number % 8}"
+        if name not in there:
+            await direct.send(requests.create_nodes(external(name)))
+            there.add(name)
+            born[name] += 1
+        await direct.send(requests.update_node(name, NodeUpdate(comment=str(number))))
+        if chance.random() < 0.2:
+            await direct.send(requests.delete_node(name))
+            there.discard(name)
+        if chance.random() < 0.3:
+            job_id = (await direct.send(requests.submit(named(stem)))).job_id
+            if chance.random() < 0.5:
+                await direct.send(requests.cancel(job_id))
+        await asyncio.sleep(0.02)
+    return born
+
+
+def same(mine: dict[str, T], theirs: Listing[T] | None, key: Callable[[T], str]) -> bool:
+    assert theirs is not None
+    return mine == {key(item): item for item in theirs.items}
+
+
+async def current(mirror: Mirror, direct: Client) -> bool:
+    """Whether the mirror shows what Slurm shows."""
+    nodes, jobs = await direct.send(requests.nodes()), await direct.send(requests.jobs())
+    return (
+        all(feed.table.unknown_since is None for feed in mirror.feeds)
+        and same(mirror.nodes.table.items, nodes, lambda node: node.name)
+        and same(mirror.jobs.table.items, jobs, lambda job: str(job.id))
+    )
+
+
+async def becomes_current(mirror: Mirror, direct: Client) -> None:
+    async with asyncio.timeout(30):
+        while not await current(mirror, direct):
+            await asyncio.sleep(0.05)
+
+
+def quick_mirror() -> dict[str, Any]:
+    return {"pace": QUICK, "slow": QUICK, "refresh_every": Seconds(0.5)}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_mirror_survives_whatever_happens_to_it(own_slurm: RealSlurm, seed: int) -> None:
+    chance = random.Random(seed)
+
+    async def scenario(client: Client, direct: Client, proxy: Proxy) -> None:
+        async with mirrored(client, **quick_mirror()) as mirror:
+            witnesses = [Witness(feed) for feed in mirror.feeds]
+            proxy.faults += chance.choices(MIRROR_FAULTS, k=150)
+            born = await churn(direct, f"storm{seed}", chance)
+            await direct.send(requests.create_nodes(external(f"last{seed}")))
+            await until(lambda: not proxy.faults, within=60)
+            await becomes_current(mirror, direct)
+            assert f"last{seed}" in mirror.nodes.table.items
+            for witness in witnesses:
+                assert witness.now == witness.feed.table.items
+            for name, count in witnesses[0].born.items():
+                assert count <= max(born[name], 1)
+            assert max(witnesses[1].born.values()) == 1
+
+    through(own_slurm, scenario, timeout=0.5)
+
+
+def test_a_mirror_is_current_again_after_slurmctld_was_killed_amid_faults(
+    own_slurm: RealSlurm,
+) -> None:
+    chance = random.Random(4)
+
+    async def scenario(client: Client, direct: Client, proxy: Proxy) -> None:
+        await direct.send(requests.create_nodes(external("killed-[0-3]")))
+        async with mirrored(client, **quick_mirror()) as mirror:
+            witness = Witness(mirror.nodes)
+            proxy.faults += chance.choices(MIRROR_FAULTS, k=40)
+            await asyncio.to_thread(own_slurm.rest_slurmctld)
+            await until(lambda: mirror.nodes.table.unknown_since is not None)
+            assert "killed-0" in mirror.nodes.table.items
+            proxy.faults += chance.choices(MIRROR_FAULTS, k=40)
+            await asyncio.to_thread(own_slurm.wake_slurmctld)
+            await direct.send(requests.create_nodes(external("risen-[0-3]")))
+            await until(lambda: not proxy.faults, within=60)
+            await becomes_current(mirror, direct)
+            assert witness.now == mirror.nodes.table.items
+            assert [witness.born[f"risen-{index}"] for index in range(4)] == [1] * 4
+
+    through(own_slurm, scenario, timeout=0.5)
+
+
+# --- Without slurmctld ---------------------------------------------------------------------
+
+
+EVERYTHING: Final[list[Request[Any]]] = [
+    requests.diag(),
+    requests.conf(),
+    requests.licenses(),
+    requests.shares(),
+    requests.reconfigure(),
+    requests.nodes(),
+    requests.node("any"),
+    requests.update_node("any", NodeUpdate(comment="x")),
+    requests.update_nodes(["any"], NodeUpdate(comment="x")),
+    requests.create_nodes(external("never")),
+    requests.delete_node("any"),
+    requests.jobs(),
+    requests.job(1),
+    requests.job_states(),
+    requests.submit(named("never")),
+    requests.update_job(1, JobSpec(comment="x")),
+    requests.cancel(1),
+    requests.cancel_jobs([1]),
+    requests.requeue(1),
+    requests.requeue_jobs([1]),
+    requests.resources(1),
+    requests.partitions(),
+    requests.partition("any"),
+    requests.write_partition(PartitionSpec(name="any")),
+    requests.delete_partition("any"),
+    requests.reservations(),
+    requests.reservation("any"),
+    requests.write_reservation(ReservationSpec(name="any")),
+    requests.delete_reservation("any"),
+]
+
+
+async def outcome(client: Client, request: Request[Any]) -> str:
+    try:
+        await client.send(request)
+    except SlurmError as error:
+        # What the client gave up by itself would hide what slurmrestd says.
+        return "no answer" if "within" in error.sentence else type(error).__name__
+    return "done"
+
+
+def test_without_slurmctld_no_call_is_refused_absent_or_done(
+    slurm_with: Callable[[str], RealSlurm],
+) -> None:
+    slurm = slurm_with("MessageTimeout=1\n")
+
+    async def main() -> list[str]:
+        async with a_client(slurm.url, slurm, timeout=120) as client:
+            return await asyncio.gather(*(outcome(client, each) for each in EVERYTHING))
+
+    slurm.rest_slurmctld()
+    told = asyncio.run(main())
+    calls = [f"{each.method} {each.path}" for each in EVERYTHING]
+    assert dict(zip(calls, told, strict=True)) == dict.fromkeys(calls, "Unavailable")
+
+
+def test_a_slurmctld_that_dies_under_a_write_leaves_it_open_what_became_of_it(
+    own_slurm: RealSlurm,
+) -> None:
+    def stopped() -> None:
+        own_slurm.inside("sh", "-c", "kill -STOP $(cat /run/slurmctld.pid)")
+
+    async def scenario(client: Client, _direct: Client, proxy: Proxy) -> None:
+        for request in (requests.submit(named("dying")), requests.cancel(1)):
+            await asyncio.to_thread(stopped)
+            write = asyncio.create_task(client.send(request))
+            await until(lambda: bool(proxy.forwarded))
+            await until(lambda: waits_for_slurmctld(own_slurm))
+            await asyncio.to_thread(own_slurm.rest_slurmctld)
+            with pytest.raises(Unavailable) as caught:
+                await write
+            assert caught.value.sent
+            await asyncio.to_thread(own_slurm.wake_slurmctld)
+            proxy.forwarded.clear()
+
+    through(own_slurm, scenario, timeout=60)
+
+
+def waits_for_slurmctld(slurm: RealSlurm) -> bool:
+    """Whether somebody's bytes lie unread at slurmctld's port: column 5 is tx:rx, in hex."""
+    port = f":{slurm.slurmctld_port:04X}"
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any(row[1].endswith(port) and int(row[4].partition(":")[2], 16) > 0 for row in rows)
