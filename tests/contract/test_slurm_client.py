@@ -112,3 +112,20 @@ def test_a_killed_slurmctld_is_unknown_soon_and_seen_again_when_it_is_back(
             assert set(heard) >= {"anew-0", "anew-1"}
 
     play(own_slurm, scenario)
+
+
+def test_the_mirror_sees_what_leaves_a_jobs_state_alone_within_seconds(
+    own_slurm: RealSlurm,
+) -> None:
+    async def scenario(client: Client) -> None:
+        spec = JobSpec(external=True, nodes="1", directory="/tmp", hold=True)
+        first, second = [(await client.send(requests.submit(spec))).job_id for _ in range(2)]
+        async with mirrored(client) as mirror:
+            jobs = mirror.jobs.table
+            await client.send(requests.update_job(first, JobSpec(time_limit=77)))
+            assert await until(lambda: jobs.items[str(first)].time_limit == 77) < 7
+            await client.send(requests.update_job(second, JobSpec(time_limit=78)))
+            await mirror.refresh(second)
+            assert jobs.items[str(second)].time_limit == 78
+
+    play(own_slurm, scenario)

@@ -12,6 +12,7 @@ tables stay, `unknown_since` says from when they may be wrong, and the first ans
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -19,6 +20,7 @@ from msgspec import Struct
 
 from windlass.slurm import requests
 from windlass.slurm.call import Request
+from windlass.slurm.controller_clock import ControllerClock
 from windlass.slurm.errors import Absent, SlurmError
 from windlass.slurm.model import Job, Listing, Node, Partition, Reservation
 from windlass.slurm.pace import QUICK, SLOW, Pace, Rhythm
@@ -36,7 +38,8 @@ RARELY: Final = 20
 """The list of all jobs takes at most one part in so many of the time."""
 PATIENCE: Final = Seconds(1.5)
 CHECK: Final = Seconds(30.0)
-REFRESH: Final = Seconds(60.0)
+REFRESH: Final = Seconds(5.0)
+ANSWER: Final = Seconds(30.0)
 
 
 class Sender(Protocol):
@@ -100,13 +103,18 @@ class Mirror:
     check_every: Seconds = CHECK
     """Between two looks at the controller's clock."""
     refresh_every: Seconds = REFRESH
-    """Between two lists of all jobs, for changes that leave a job's state alone."""
+    """Between two looks at all jobs, for changes that leave a job's state alone; the dearer such a
+    list is, the longer (`RARELY`)."""
+    answer_within: Seconds = ANSWER
+    """A question without an answer for so long counts as silence, and is asked again."""
     nodes: Feed[Node] = field(default_factory=lambda: Feed("nodes"))
     jobs: Feed[Job] = field(default_factory=lambda: Feed("jobs"))
     partitions: Feed[Partition] = field(default_factory=lambda: Feed("partitions"))
     reservations: Feed[Reservation] = field(default_factory=lambda: Feed("reservations"))
     _states: dict[str, JobState] = field(default_factory=dict)
     _refresh_at: Seconds | None = None
+    _list_cost: float = 0.0
+    _jobs_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def feeds(self) -> tuple[Feed[Any], ...]:
@@ -143,8 +151,9 @@ class Mirror:
         while True:
             began = self.clock.monotonic()
             try:
-                changed = await poll()
-            except SlurmError:
+                async with asyncio.timeout(self.answer_within):
+                    changed = await poll()
+            except (SlurmError, TimeoutError):
                 self._lose(feed)
                 rhythm = rhythm.after_failure()
             else:
@@ -181,18 +190,27 @@ class Mirror:
 
     # --- Jobs ------------------------------------------------------------------------------
 
+    async def refresh(self, *job_ids: int | str) -> None:
+        """Read these jobs now: the caller has changed what leaves their state alone."""
+        async with self._jobs_turn:
+            read = await self._single_jobs([str(job_id) for job_id in job_ids])
+            named = {key: job for job in read.values() for key in job_keys(job)}
+            self.jobs.publish(self.jobs.table.patch(named))
+
     async def _poll_jobs(self) -> bool:
-        asked_at = self.clock.now()
-        states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
-        moved = [key for key, state in states.items() if self._states.get(key) != state]
-        gone = [key for key in self.jobs.table.items if key not in states]
-        if len(moved) > FEW or self._must_list():
-            found = await self._list_jobs(asked_at)
-        else:
-            found = self.jobs.table.merge(await self._single_jobs(moved), gone, asked_at)
-        self._states = states
-        self.jobs.publish(found)
-        return bool(found)
+        async with self._jobs_turn:
+            asked_at = self.clock.now()
+            states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
+            moved = [key for key, state in states.items() if self._states.get(key) != state]
+            gone = [key for key in self.jobs.table.items if key not in states]
+            if len(moved) > FEW or self._must_list():
+                since = None if moved else self.jobs.table.since
+                found = await self._list_jobs(asked_at, since)
+            else:
+                found = self.jobs.table.merge(await self._single_jobs(moved), gone, asked_at)
+            self._states = states
+            self.jobs.publish(found)
+            return bool(found)
 
     def _must_list(self) -> bool:
         """At first, after a silence, and now and then for what `jobs/state` does not tell."""
@@ -200,12 +218,14 @@ class Mirror:
             return True
         return self.clock.monotonic() >= self._refresh_at
 
-    async def _list_jobs(self, asked_at: Instant) -> list[Change[Job]]:
+    async def _list_jobs(self, asked_at: Instant, since: int | None) -> list[Change[Job]]:
         """Every job with everything, unless nothing at all has changed. The dearest call."""
         began, table = self.clock.monotonic(), self.jobs.table
-        listing = await self.slurm.send(requests.jobs(table.since))
+        listing = await self.slurm.send(requests.jobs(since))
         now = self.clock.monotonic()
-        self._refresh_at = Seconds(now + max(self.refresh_every, (now - began) * RARELY))
+        if listing is not None:
+            self._list_cost = now - began
+        self._refresh_at = Seconds(now + max(self.refresh_every, self._list_cost * RARELY))
         if listing is None:
             table.confirm(asked_at)
             return []
@@ -250,16 +270,23 @@ class Mirror:
             return False
 
     async def _watch_clock(self) -> None:
+        clock = ControllerClock()
         while True:
+            with suppress(SlurmError):
+                told = (await self.slurm.send(requests.diag())).now
+                if clock.was_set_back(told, self.clock.monotonic()):
+                    self._read_anew(self.feeds)
+                ahead = (each for each in self.feeds if (each.table.since or 0) > told + 1)
+                self._read_anew(ahead)
             await self.clock.sleep(self.check_every)
-            try:
-                now = (await self.slurm.send(requests.diag())).now
-            except SlurmError:
-                continue
-            for feed in self.feeds:
-                if feed.table.since is not None and now < feed.table.since - 1:
-                    feed.table.since = None
-                    feed.nudge()
+
+    def _read_anew(self, feeds: Iterable[Feed[Any]]) -> None:
+        """Ask for everything, since questions for changes would not bring all of them."""
+        for feed in feeds:
+            feed.table.since = None
+            if feed is self.jobs:
+                self._refresh_at = None
+            feed.nudge()
 
 
 def _name(item: Struct) -> str:

@@ -80,6 +80,12 @@ class Table(Generic[T]):
         kept = {name: item for name, item in self.items.items() if name not in without}
         return self.replace({**kept, **items}, asked_at)
 
+    def patch(self, items: Mapping[str, T]) -> list[Change[T]]:
+        """Take a reading of some objects that says nothing of the others."""
+        found = changes({name: self.items[name] for name in items if name in self.items}, items)
+        self.items = {**self.items, **items}
+        return found
+
     def confirm(self, asked_at: Instant) -> None:
         """Slurm says that nothing has changed."""
         self.as_of, self.unknown_since = asked_at, None

@@ -4,8 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+import pytest
 
 from windlass.slurm import requests
+from windlass.slurm.call import Request
 from windlass.slurm.client import Client
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Node
@@ -16,6 +20,8 @@ from windlass.slurm.versions import Version
 from windlass.testing.fake_cluster import FakeCluster
 from windlass.testing.fake_slurm import FakeSlurm
 from windlass.testing.virtual import VirtualClock, run
+
+R = TypeVar("R")
 
 
 @dataclass(slots=True)
@@ -35,6 +41,24 @@ class Stage:
 
     def count(self, call: str) -> int:
         return self.fake.calls.count(call)
+
+
+@dataclass(slots=True)
+class Slowed:
+    """A client of whose calls one takes its time."""
+
+    slurm: Client
+    path: str
+    seconds: float
+    queries: list[tuple[tuple[str, str], ...]] = field(default_factory=list)
+    """Of the lists of nodes."""
+
+    async def send(self, request: Request[R]) -> R:
+        if request.path == "/nodes/":
+            self.queries.append(request.query)
+        if request.path == self.path:
+            await asyncio.sleep(self.seconds)
+        return await self.slurm.send(request)
 
 
 @asynccontextmanager
@@ -148,13 +172,54 @@ def test_many_jobs_at_once_are_read_as_one_list() -> None:
     play(scenario)
 
 
-def test_a_change_that_leaves_the_state_alone_is_seen_by_the_refresh() -> None:
+def test_a_change_that_leaves_the_state_alone_is_seen_within_seconds_where_a_list_is_cheap() -> (
+    None
+):
     async def scenario(at: Stage) -> None:
         job_id = await at.submit()
         await asyncio.sleep(1)
         await at.slurm.send(requests.update_job(job_id, JobSpec(comment="late")))
-        await asyncio.sleep(at.mirror.refresh_every + 2)
+        await asyncio.sleep(6)
         assert at.mirror.jobs.table.items[str(job_id)].comment == "late"
+
+    play(scenario)
+
+
+def test_a_dear_list_of_jobs_takes_no_more_than_its_part_of_the_time() -> None:
+    async def scenario(at: Stage) -> None:
+        at.mirror.slurm = Slowed(at.slurm, "/jobs/", 3.0)
+        job_id = await at.submit()
+        lists = at.count("GET /jobs/")
+        for comment in range(600):
+            await at.slurm.send(requests.update_job(job_id, JobSpec(comment=str(comment))))
+            await asyncio.sleep(1)
+        assert 8 <= at.count("GET /jobs/") - lists <= 12
+
+    play(scenario)
+
+
+def test_who_knows_of_a_change_has_the_job_read_at_once() -> None:
+    async def scenario(at: Stage) -> None:
+        job_id, other = await at.submit(), await at.submit()
+        await asyncio.sleep(1)
+        at.heard.clear()
+        await at.slurm.send(requests.update_job(job_id, JobSpec(comment="now")))
+        await at.mirror.refresh(job_id, other, 4_000_000)
+        assert at.heard == [str(job_id)]
+        assert at.mirror.jobs.table.items[str(job_id)].comment == "now"
+        await asyncio.sleep(60)
+        assert at.heard == [str(job_id)]
+
+    play(scenario)
+
+
+def test_a_job_read_alone_says_nothing_of_the_others() -> None:
+    async def scenario(at: Stage) -> None:
+        job_id = await at.submit()
+        await asyncio.sleep(1)
+        at.mirror.jobs.table.lose(at.clock.now())
+        await at.mirror.refresh(job_id)
+        assert at.mirror.jobs.table.unknown_since is not None
 
     play(scenario)
 
@@ -222,6 +287,57 @@ def test_a_controllers_clock_that_was_set_back_hides_nothing_for_long() -> None:
         at.clock.ahead -= 3600
         await at.update("w-1", NodeUpdate(comment="in the past"))
         await asyncio.sleep(at.mirror.check_every + 2)
+        assert at.heard == ["w-1"]
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("seconds", [3, 10, 3600])
+def test_a_clock_that_was_set_back_a_little_hides_nothing_either(seconds: int) -> None:
+    async def scenario(at: Stage) -> None:
+        await asyncio.sleep(50)
+        await at.update("w-0", NodeUpdate(comment="just before"))
+        await asyncio.sleep(1.5)
+        at.clock.ahead -= seconds
+        await at.update("w-1", NodeUpdate(comment="in the past"))
+        await asyncio.sleep(at.mirror.check_every + 2)
+        assert at.heard == ["w-0", "w-1"]
+
+    play(scenario)
+
+
+def test_many_jobs_are_seen_at_once_although_the_clock_was_set_back() -> None:
+    async def scenario(at: Stage) -> None:
+        await asyncio.sleep(5)
+        at.clock.ahead -= 3600
+        for _ in range(100):
+            await at.submit()
+        await asyncio.sleep(2)
+        assert len(at.mirror.jobs.table.items) == 100
+
+    play(scenario)
+
+
+def test_a_steady_clock_costs_no_list() -> None:
+    async def scenario(at: Stage) -> None:
+        await asyncio.sleep(10)
+        at.mirror.slurm = counted = Slowed(at.slurm, "/diag/", 0.4)
+        await asyncio.sleep(600)
+        assert not [each for each in counted.queries if not each]
+
+    play(scenario)
+
+
+def test_a_call_that_hangs_is_silence_and_is_asked_again() -> None:
+    async def scenario(at: Stage) -> None:
+        at.mirror.slurm = Slowed(at.slurm, "/nodes/", 10_000.0)
+        await asyncio.sleep(at.mirror.answer_within + 2)
+        assert at.mirror.nodes.table.unknown_since is not None
+        assert at.mirror.jobs.table.unknown_since is None
+        await at.update("w-1", NodeUpdate(comment="meanwhile"))
+        at.mirror.slurm = at.slurm
+        await asyncio.sleep(at.mirror.answer_within + 11)
+        assert {feed.table.unknown_since for feed in at.mirror.feeds} == {None}
         assert at.heard == ["w-1"]
 
     play(scenario)
