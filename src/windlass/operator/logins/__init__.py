@@ -1,0 +1,1 @@
+"""LoginSet: pods with sackd, sshd and SSSD, where people log in and submit jobs."""

@@ -1,0 +1,1 @@
+"""NodeSet: worker pods that run slurmd."""
