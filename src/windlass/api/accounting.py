@@ -50,10 +50,14 @@ class StorageTls(Part, frozen=True, gc=False):
 
 
 class StorageConfig(Part, frozen=True, gc=False):
-    """The MySQL or MariaDB database."""
+    """The MySQL or MariaDB database; a password that is left out, the operator makes."""
 
     host: Annotated[str, Meta(min_length=1), about("A name or an address.")]
-    password_key_ref: Annotated[SecretKey, ATOMIC, about("The password of the user.")]
+    password_key_ref: Annotated[
+        SecretKey | None,
+        ATOMIC,
+        about("The password of the user; left out, the operator makes one."),
+    ] = None
     port: Annotated[PortNumber, about("The port of the database.")] = 3306
     database: Annotated[str, about("The database; slurmdbd makes its tables.")] = "slurm_acct_db"
     username: Annotated[str, about("The user of the database.")] = ""

@@ -47,6 +47,11 @@ def slurmdbd(accounting: str) -> str:
     return f"{accounting}-accounting"
 
 
+def storage_password(accounting: str) -> str:
+    """The Secret with a database password that the operator made, under the key `password`."""
+    return f"{accounting}-accounting-password"
+
+
 def slurmrestd(rest_api: str) -> str:
     return f"{rest_api}-restapi"
 
