@@ -1,14 +1,14 @@
 """The webhook server: the API server asks, plain functions answer.
 
-A handler is `Review -> Allowed | Denied` and sees neither HTTP nor TLS. A request that is no
-AdmissionReview gets 400; a handler that fails gets a 500 that says nothing of its insides, and a
-log line that does. What the API server makes of a 500 is its failurePolicy.
+A handler is `Review -> Allowed | Denied`, plain or async, and sees neither HTTP nor TLS. A request
+that is no AdmissionReview gets 400; a handler that fails gets a 500 that says nothing of its
+insides, and a log line that does. What the API server makes of a 500 is its failurePolicy.
 """
 
 import asyncio
 import base64
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -79,9 +79,14 @@ class Denied:
     causes: tuple[Cause, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def sentence(self) -> str:
+        told = "; ".join(f"{cause.field}: {cause.message}" for cause in self.causes)
+        return ": ".join(filter(None, (self.message, told)))
+
 
 Decision = Allowed | Denied
-Handler = Callable[[Review], Decision]
+Handler = Callable[[Review], Decision | Awaitable[Decision]]
 
 
 def changed(review: Review, new: Object, warnings: tuple[str, ...] = ()) -> Allowed:
@@ -177,12 +182,11 @@ def _status(review: Review, denied: Denied) -> Object:
         {"field": cause.field, "message": cause.message, "reason": cause.reason}
         for cause in denied.causes
     ]
-    told = "; ".join(f"{cause.field}: {cause.message}" for cause in denied.causes)
     return {
         "status": "Failure",
         "code": 422,
         "reason": "Invalid",
-        "message": f"{denied.message}: {told}" if denied.message else told,
+        "message": denied.sentence,
         "details": {
             "group": review.group,
             "kind": review.kind,
@@ -257,11 +261,14 @@ class AdmissionServer:
             return "timeout", web.Response(status=408, text="the request did not arrive in time")
         except BadReview as error:
             return "bad", web.Response(status=400, text=str(error))
-        return self._decide(request.path, review, handler)
+        return await self._decide(request.path, review, handler)
 
-    def _decide(self, path: str, review: Review, handler: Handler) -> tuple[str, web.Response]:
+    async def _decide(
+        self, path: str, review: Review, handler: Handler
+    ) -> tuple[str, web.Response]:
         try:
-            decision = handler(review)
+            said = handler(review)
+            decision = said if isinstance(said, Allowed | Denied) else await said
             body = answer(review, decision)
         except Exception:
             log.exception("review failed path=%r uid=%r", path, review.uid)
@@ -270,5 +277,5 @@ class AdmissionServer:
         outcome = "allowed" if isinstance(decision, Allowed) else "denied"
         if isinstance(decision, Denied):
             place = f"{review.namespace}/{review.name}"
-            log.info("denied kind=%r key=%r why=%r", review.kind, place, decision.message)
+            log.info("denied kind=%r key=%r why=%r", review.kind, place, decision.sentence)
         return outcome, web.Response(body=body, content_type="application/json")

@@ -13,6 +13,7 @@ from windlass.kube.admission import (
     Allowed,
     BadReview,
     Cause,
+    Decision,
     Denied,
     Handler,
     Review,
@@ -144,6 +145,28 @@ def test_the_handler_of_the_path_answers() -> None:
     labels = {"path": "/no", "outcome": "denied"}
     count = metrics.registry.get_sample_value("windlass_admission_reviews_total", labels)
     assert count == 1
+
+
+def test_a_handler_may_look_something_up_first(caplog: pytest.LogCaptureFixture) -> None:
+    async def handler(review: Review) -> Decision:
+        await asyncio.sleep(0)
+        return Denied("", (Cause("spec.a", f"{review.user} was looked up"),))
+
+    caplog.set_level("INFO")
+    status, text = post({"/": handler}, "/", BODY)
+    assert status == 200
+    assert json.loads(text)["response"]["allowed"] is False
+    assert "spec.a: " in caplog.text
+    assert "was looked up" in caplog.text
+
+
+def test_an_async_handler_that_fails_is_a_clean_500() -> None:
+    async def handler(_: Review) -> Decision:
+        raise RuntimeError("password is hunter2")
+
+    status, text = post({"/": handler}, "/", BODY)
+    assert status == 500
+    assert "hunter2" not in text
 
 
 def test_a_bad_request_is_answered_400_and_reaches_no_handler() -> None:
