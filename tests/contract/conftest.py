@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.contract import slurm_kinds as kinds_of_slurm
+from tests.contract.helm import Helm
 from tests.contract.kube_world import FakeWorld, KubeWorld, RealWorld
-from windlass.local import debian, images
+from windlass.local import binaries, debian, images
 from windlass.local.kubectl import Kubectl
 from windlass.local.layout import Folders
 from windlass.local.progress import Display
@@ -129,3 +130,12 @@ def world(request: pytest.FixtureRequest) -> KubeWorld:
     if request.param == "fake":
         return FakeWorld()
     return RealWorld(request.getfixturevalue("kube"))
+
+
+# --- Helm ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def helm(folders: Folders, display: Display, tmp_path_factory: pytest.TempPathFactory) -> Helm:
+    program = binaries.ensure(["helm"], folders.cache, display)["helm"]
+    return Helm(program, tmp_path_factory.mktemp("helm"))

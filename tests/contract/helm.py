@@ -1,0 +1,73 @@
+"""Helm, as a person would call it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from windlass.local.process import run
+
+CHARTS: Final = Path(__file__).parents[2] / "charts"
+# Without a cluster Helm assumes a Kubernetes of its own time.
+KUBERNETES: Final = "1.36.3"
+
+Body = dict[str, Any]
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What a chart became, by kind and name."""
+
+    objects: tuple[Body, ...]
+
+    def of(self, kind: str) -> dict[str, Body]:
+        return {o["metadata"]["name"]: o for o in self.objects if o["kind"] == kind}
+
+    def one(self, kind: str) -> Body:
+        (found,) = self.of(kind).values()
+        return found
+
+    def names(self) -> set[tuple[str, str]]:
+        return {(o["kind"], o["metadata"]["name"]) for o in self.objects}
+
+
+@dataclass(frozen=True, slots=True)
+class Helm:
+    program: Path
+    folder: Path
+    """For files that Helm reads and keeps."""
+
+    def __call__(self, *words: str | Path) -> str:
+        home = (f"{name}={self.folder / name}" for name in ("HELM_CACHE_HOME", "HELM_CONFIG_HOME"))
+        return run(["env", *home, str(self.program), *map(str, words)])
+
+    def text(self, chart: str, values: Values | None = None, *words: str) -> str:
+        return self(
+            *("template", chart, CHARTS / chart, "--namespace=here"),
+            *(f"--kube-version={KUBERNETES}", *self.values(values), *words),
+        )
+
+    def template(self, chart: str, values: Values | None = None, *words: str) -> Rendered:
+        return parsed(self.text(chart, values, *words))
+
+    def lint(self, chart: str, values: Values | None = None) -> str:
+        return self(
+            *("lint", "--strict", f"--kube-version={KUBERNETES}", *self.values(values)),
+            CHARTS / chart,
+        )
+
+    def values(self, values: Values | None) -> tuple[str, ...]:
+        """A file with these values, for any command."""
+        if values is None:
+            return ()
+        file = self.folder / "values.json"
+        file.write_text(json.dumps(values))
+        return (f"--values={file}",)
+
+
+def parsed(text: str) -> Rendered:
+    return Rendered(tuple(found for found in yaml.safe_load_all(text) if found))
