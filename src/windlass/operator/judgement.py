@@ -46,10 +46,10 @@ def news(
     old: Sequence[Condition] | None, verdicts: Iterable[Verdict], action: str
 ) -> tuple[Tell, ...]:
     """A warning for what is wrong now and was not yet shown."""
-    shown = {(each.type, each.status, each.reason, each.message) for each in old or ()}
+    shown = {(each.type, each.status, each.reason) for each in old or ()}
     return tuple(
         Tell(warning=True, reason=each.reason, action=action)
         for each in verdicts
         if each.type == "Degraded" and each.status
-        if (each.type, "True", each.reason.code, each.reason.sentence) not in shown
+        if (each.type, "True", each.reason.code) not in shown
     )

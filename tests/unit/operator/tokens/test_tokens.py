@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 
+from tests.unit.operator.printing import printed
 from windlass.api.common import SecretKey
 from windlass.api.token import Token
 from windlass.kube import kinds
@@ -70,8 +70,8 @@ def test_a_token_is_signed_into_a_secret_that_goes_with_it(
 ) -> None:
     done = plan(seen(), NOON)
 
-    golden("secret.yaml", yaml.safe_dump(body_of(done), sort_keys=False))
-    golden("status.yaml", yaml.safe_dump(done.status, sort_keys=False))
+    golden("secret.yaml", printed(body_of(done)))
+    golden("status.yaml", printed(done.status))
     claims = claims_of(text_of(done), KEY)
     assert claims is not None
     assert set(claims) == {"jti", "iss", "iat", "nbf", "exp", "sun"}

@@ -1,0 +1,1 @@
+"""Accounting: slurmdbd before a database, in the cluster or outside."""

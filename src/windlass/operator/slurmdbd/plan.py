@@ -1,0 +1,88 @@
+"""What is to be done for an Accounting."""
+
+from datetime import datetime
+from typing import Any, Final
+
+from windlass.kube import kinds
+from windlass.operator.conditions import Verdict, conditions
+from windlass.operator.judgement import broken, news, underway
+from windlass.operator.keys import entry
+from windlass.operator.plan import Action, Apply, Body, Plan, Replace
+from windlass.operator.slurmdbd import children, status
+from windlass.operator.slurmdbd.conf import SlurmdbdConf, slurmdbd_conf
+from windlass.operator.slurmdbd.missing import missing, stranger
+from windlass.operator.slurmdbd.observe import Observed
+from windlass.values.reason import Reason
+
+AGAIN: Final = 30.0
+"""Until all is well: what changes wakes us, and this is for the worst."""
+IMMUTABLE: Final = ("serviceName", "podManagementPolicy", "selector")
+
+
+def plan(observed: Observed, now: datetime) -> Plan:
+    actions, verdicts = _decided(observed)
+    at, old = observed.accounting.metadata, observed.accounting.status.conditions
+    shown: Body = {
+        "observedGeneration": at.generation,
+        "address": status.address(observed.accounting),
+        "conditions": conditions(old, verdicts, at.generation, now),
+    }
+    good = any(each.type == "Ready" and each.status for each in verdicts)
+    told = news(old, verdicts, "Sync")
+    return Plan((*actions, *told), shown, again=None if good else AGAIN)
+
+
+def _decided(observed: Observed) -> tuple[tuple[Action, ...], tuple[Verdict, ...]]:
+    accounting = observed.accounting
+    if accounting.spec.external:
+        return (), status.external(accounting)
+    door: Action = Apply(kinds.SERVICE, children.door(accounting))
+    serves = _serves(observed)
+    if absent := missing(observed):
+        if absent.comes:
+            return (door,), underway(absent.reason, available=serves)
+        return (door,), broken(absent.reason, available=serves)
+    conf = _conf(observed)
+    if conf.faults:
+        reason = Reason("BadConfiguration", "\n".join(conf.faults))
+        return (door,), broken(reason, available=serves)
+    actions = (door, *_daemon(observed, conf.text))
+    if (other := stranger(observed)) is not None:
+        return actions, broken(other, available=serves)
+    return actions, status.verdicts(observed)
+
+
+def _serves(observed: Observed) -> bool:
+    return bool(((observed.stateful_set or {}).get("status") or {}).get("readyReplicas"))
+
+
+def _conf(observed: Observed) -> SlurmdbdConf:
+    storage, keys = observed.storage, observed.keys
+    assert storage is not None
+    assert keys is not None
+    ref = storage.password_key_ref
+    try:
+        password = (entry(observed.secret(ref.name), ref.key) or b"").decode()
+    except UnicodeDecodeError:
+        fault = f"the password in Secret {ref.name} is no text"
+        return SlurmdbdConf(faults=(fault,))
+    # A line break at the end comes from the file that a Secret was made of.
+    password = password.removesuffix("\n").removesuffix("\r")
+    return slurmdbd_conf(observed.accounting, password, jwks=keys.jwks is not None)
+
+
+def _daemon(observed: Observed, conf: str) -> tuple[Action, ...]:
+    wanted = children.stateful_set(observed, conf)
+    moved = _differs(observed.stateful_set, wanted)
+    return (
+        Apply(kinds.SECRET, children.secret(observed.accounting, conf)),
+        Apply(kinds.CONFIG_MAP, children.programs(observed)),
+        Replace(kinds.STATEFUL_SET, wanted) if moved else Apply(kinds.STATEFUL_SET, wanted),
+    )
+
+
+def _differs(live: dict[str, Any] | None, wanted: Body) -> bool:
+    """Whether a field differs that the API server lets nobody change."""
+    if live is None:
+        return False
+    return any(live["spec"].get(name) != wanted["spec"][name] for name in IMMUTABLE)
