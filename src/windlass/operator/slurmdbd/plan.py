@@ -37,7 +37,7 @@ def _decided(observed: Observed) -> tuple[tuple[Action, ...], tuple[Verdict, ...
     if accounting.spec.external:
         return (), status.external(accounting)
     door: Action = Apply(kinds.SERVICE, children.door(accounting))
-    serves = _serves(observed)
+    serves = status.serves(observed)
     if absent := missing(observed):
         if absent.comes:
             return (door,), underway(absent.reason, available=serves)
@@ -50,10 +50,6 @@ def _decided(observed: Observed) -> tuple[tuple[Action, ...], tuple[Verdict, ...
     if (other := stranger(observed)) is not None:
         return actions, broken(other, available=serves)
     return actions, status.verdicts(observed)
-
-
-def _serves(observed: Observed) -> bool:
-    return bool(((observed.stateful_set or {}).get("status") or {}).get("readyReplicas"))
 
 
 def _conf(observed: Observed) -> SlurmdbdConf:
