@@ -299,6 +299,40 @@ def test_an_external_job_cannot_be_requeued(world: World) -> None:
     assert one.value.errno == many.value.errno == Errno.ESLURM_BATCH_ONLY
 
 
+def ended_batch_job(world: World) -> int:
+    """A batch job that was cancelled before it ran: it needs no slurmd."""
+    spec = JobSpec(
+        name="batch", script="#!/bin/sh\n", directory="/tmp", hold=True, environment=("A=b",)
+    )
+    job_id = world.prepare(requests.submit(spec)).job_id
+    world.prepare(requests.cancel(job_id))
+    return job_id
+
+
+def test_an_ended_batch_job_is_requeued_and_waits_again(world: World) -> None:
+    able(world, Feature.REQUEUE)
+    job_id, other = ended_batch_job(world), ended_batch_job(world)
+    world.send(requests.requeue(job_id))
+    assert world.send(requests.requeue_jobs([other])) == ()
+
+    states = [world.send(requests.job(each)).state.base for each in (job_id, other)]
+    with pytest.raises(Refused) as caught:
+        world.send(requests.requeue(job_id))
+    world.send(requests.cancel_jobs([job_id, other]))
+    assert states == ["PENDING", "PENDING"]
+    assert caught.value.name == "ESLURM_JOB_PENDING"
+
+
+def test_a_job_is_requeued_on_hold(world: World) -> None:
+    able(world, Feature.REQUEUE)
+    job_id = ended_batch_job(world)
+    world.send(requests.requeue(job_id, hold=True))
+
+    job = world.send(requests.job(job_id))
+    world.send(requests.cancel(job_id))
+    assert (job.state.base, job.priority) == ("PENDING", 0)
+
+
 @pytest.mark.parametrize(
     ("fields", "name"),
     [

@@ -4,10 +4,14 @@ Nothing is missed, nothing is new twice, no write is sent twice, no task dies.
 """
 
 import asyncio
+import json
 import random
+import ssl
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,13 +28,15 @@ from tests.contract.slurm_faults import (
     nothing,
     proxied,
     refused,
+    rewritten,
     silence,
 )
-from tests.contract.slurm_steps import external, minted, mirrored, until
-from windlass.slurm import requests
+from tests.contract.slurm_steps import WallClock, external, minted, mirrored, until
+from windlass.local.pki import Authority, Subject
+from windlass.slurm import MintedToken, connect, requests
 from windlass.slurm.call import Request
 from windlass.slurm.client import Client
-from windlass.slurm.errors import Busy, SlurmError, Unavailable
+from windlass.slurm.errors import Absent, Busy, SlurmError, Unavailable
 from windlass.slurm.mirror import Feed, Mirror
 from windlass.slurm.model import Job, Listing
 from windlass.slurm.pace import Pace
@@ -423,3 +429,113 @@ def waits_for_slurmctld(slurm: RealSlurm) -> bool:
     port = f":{slurm.slurmctld_port:04X}"
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return any(row[1].endswith(port) and int(row[4].partition(":")[2], 16) > 0 for row in rows)
+
+
+# --- A clock that is set back --------------------------------------------------------------
+
+
+def hour_ahead(body: bytes) -> bytes:
+    """The answer of a controller whose clock has not yet been set back by an hour."""
+    answer = json.loads(body)
+    for instant in (answer.get("last_update"), answer.get("statistics", {}).get("req_time")):
+        if instant and instant["number"]:
+            instant["number"] += 3600
+    return json.dumps(answer).encode()
+
+
+def test_a_mirror_goes_on_after_the_controllers_clock_was_set_back(own_slurm: RealSlurm) -> None:
+    async def scenario(client: Client, direct: Client, proxy: Proxy) -> None:
+        await direct.send(requests.create_nodes(external("clock-[0-1]")))
+        proxy.afterwards = rewritten(hour_ahead)
+        quick: dict[str, Any] = {"pace": QUICK, "slow": QUICK}
+        async with mirrored(client, **quick, check_every=Seconds(1.0)) as mirror:
+            items = mirror.nodes.table
+            await until(lambda: (items.since or 0) > time.time() + 3000)
+            proxy.afterwards = nothing
+            await direct.send(requests.update_node("clock-1", NodeUpdate(comment="in the past")))
+            await until(lambda: items.items["clock-1"].comment == "in the past")
+            await direct.send(requests.update_node("clock-1", NodeUpdate(comment="and on")))
+            await until(lambda: items.items["clock-1"].comment == "and on")
+            await becomes_current(mirror, direct)
+
+    through(own_slurm, scenario)
+
+
+# --- A slurmctld that has enough of us -----------------------------------------------------
+
+LIMITS: Final = "SlurmctldParameters=rl_enable,rl_bucket_size=2,rl_refill_rate=1,rl_refill_period=1"
+
+
+def test_a_limited_user_is_served_late_or_not_at_all_and_never_refused(
+    slurm_with: Callable[[str], RealSlurm],
+) -> None:
+    """slurmrestd waits for slurmctld's rate limit by itself: no caller ever sees the number."""
+    slurm = slurm_with(f"{LIMITS}\n")
+    plain = MintedToken(slurm.jwt_key.read_bytes(), WallClock(), user="nobody")
+
+    async def ask(client: Client, times: int) -> None:
+        for _ in range(times):
+            await client.acting_with(plain).send(requests.job_states())
+
+    async def main() -> None:
+        async with a_client(slurm.url, slurm) as patient:
+            began = time.monotonic()
+            await ask(patient, 5)
+            assert time.monotonic() - began > 1
+            assert "telling to back off" in (slurm.logs / "slurmctld.log").read_text()
+        async with a_client(slurm.url, slurm, timeout=0.3) as hasty:
+            with pytest.raises(Unavailable, match="within") as caught:
+                await ask(hasty, 5)
+            assert caught.value.sent
+
+    asyncio.run(main())
+
+
+def test_more_jobs_than_slurmctld_keeps_are_busy(
+    slurm_with: Callable[[str], RealSlurm],
+) -> None:
+    slurm = slurm_with("MaxJobCount=3\n")
+
+    async def main() -> None:
+        async with a_client(slurm.url, slurm) as client:
+            answers = await asyncio.gather(
+                *(client.send(requests.submit(named("too many"))) for _ in range(5)),
+                return_exceptions=True,
+            )
+            refused_ = [each for each in answers if isinstance(each, Busy)]
+            assert {each.name for each in refused_} == {"ESLURM_MAX_JOB_COUNT"}
+
+    asyncio.run(main())
+
+
+# --- TLS -----------------------------------------------------------------------------------
+
+
+def test_a_slurmrestd_behind_tls(own_slurm: RealSlurm, tmp_path: Path) -> None:
+    authority = Authority(tmp_path, datetime.now(UTC))
+    authority.ensure([Subject("server", "slurmrestd", names=("127.0.0.1",))])
+    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    serving.load_cert_chain(authority.certificate("server"), tmp_path / "server.key")
+    trusting = ssl.create_default_context(cafile=tmp_path / "ca.crt")
+
+    async def main() -> None:
+        async with proxied(own_slurm.slurmrestd_port, serving) as proxy:
+            async with connect(proxy.url, minted(own_slurm), tls=trusting) as client:
+                for _ in range(3):
+                    assert await client.send(requests.nodes())
+                    with pytest.raises(Absent):
+                        await client.send(requests.job(4_000_000))
+                proxy.faults += [cut_after]
+                assert await client.send(requests.nodes())
+                proxy.faults += [cut_after]
+                with pytest.raises(Unavailable) as caught:
+                    await client.send(requests.submit(named("secret")))
+                assert caught.value.sent
+            before = len(proxy.seen)
+            with pytest.raises(Unavailable, match="certificate") as stranger:
+                async with connect(proxy.url, minted(own_slurm)):
+                    pass
+            assert not stranger.value.sent
+            assert len(proxy.seen) == before
+
+    asyncio.run(main())

@@ -231,8 +231,18 @@ def cancelled(slurm: FakeCluster, job_ids: list[str]) -> list[wire.KillStatus]:
 
 
 def requeue(slurm: FakeCluster, asked: Asked) -> wire.Answer:
-    if "EXTERNAL_JOB" in (slurm.job(asked.name).flags or ()):
+    job = slurm.job(asked.name)
+    if "EXTERNAL_JOB" in (job.flags or ()):
         raise Rejected(Errno.ESLURM_BATCH_ONLY)
+    if job.job_state == ["PENDING"]:
+        raise Rejected(Errno.ESLURM_JOB_PENDING)
+    slurm.end(job, "PENDING")
+    job.end_time = job.start_time = wire.Number()
+    job.nodes, job.hold = "", asked.query.get("Hold") == "true"
+    if job.hold:
+        job.priority = number(0)
+    else:
+        slurm.place(job, [])
     return wire.RequeueAnswer()
 
 
