@@ -22,7 +22,14 @@ from windlass.local.node import Node
 from windlass.local.parts import Parts
 from windlass.local.pki import Authority
 from windlass.local.progress import Display
-from windlass.local.record import ClusterFolder, ClusterRecord, NodeRecord, check_name, clusters
+from windlass.local.record import (
+    CONTROL_PLANE,
+    ClusterFolder,
+    ClusterRecord,
+    NodeRecord,
+    check_name,
+    clusters,
+)
 from windlass.local.remains import clear
 from windlass.local.waiting import wait_for
 
@@ -96,15 +103,11 @@ class Cluster:
     def add_node(self, name: str | None) -> str:
         with self.folder.locked():
             record = self.folder.require()
-            index = record.free_index()
-            name = check_name(name or f"{self.name}-{index}", "node name")
-            if any(node.name == name for node in record.nodes):
-                raise LocalError(f"cluster {self.name} has a node {name} already")
-            node = NodeRecord(name, index)
+            node = record.new_node(name)
             record = record.with_nodes((*record.nodes, node))
             self.folder.write(record)
             self._bring_up(record, node)
-        return name
+        return node.name
 
     def start_node(self, name: str) -> None:
         with self.folder.locked():
@@ -149,9 +152,7 @@ class Cluster:
                 f"--nodes {wanted}: from 1 to {addresses.MOST_NODES} nodes are possible"
             )
         while len(record.nodes) < wanted:
-            index = record.free_index()
-            node = NodeRecord(f"{self.name}-{index}", index)
-            record = record.with_nodes((*record.nodes, node))
+            record = record.with_nodes((*record.nodes, record.new_node()))
         self.folder.write(record)
         return record
 
@@ -206,7 +207,7 @@ class Cluster:
         return Network(self.folder.link_prefix, record.addresses)
 
     def _masters(self, record: ClusterRecord, made: Parts) -> Masters:
-        cgroup = f"{self.folder.cgroup}/control-plane"
+        cgroup = f"{self.folder.cgroup}/{CONTROL_PLANE}"
         self.cgroups.make(cgroup)
         return Masters(
             place=Place(self.folder.pki, self.folder.path, str(record.addresses.gateway)),

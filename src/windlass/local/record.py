@@ -10,10 +10,12 @@ from pathlib import Path
 
 import msgspec
 
-from windlass.local.addresses import Addresses
+from windlass.local.addresses import MOST_NODES, Addresses
 from windlass.local.errors import LocalError
 from windlass.local.layout import fingerprint
 
+CONTROL_PLANE = "control-plane"
+"""Its cgroup stands beside those of the nodes, so no node can have this name."""
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,28}[a-z0-9])?")
 
 
@@ -43,6 +45,18 @@ class ClusterRecord(msgspec.Struct, frozen=True):
                 return node
         known = ", ".join(node.name for node in self.nodes) or "none"
         raise LocalError(f"cluster {self.name} has no node {name}; its nodes: {known}")
+
+    def new_node(self, name: str | None = None) -> NodeRecord:
+        """A node that this cluster can still take, named after the cluster unless it has a name."""
+        if len(self.nodes) >= MOST_NODES:
+            raise LocalError(f"cluster {self.name} has {MOST_NODES} nodes; more are not possible")
+        index = self.free_index()
+        name = check_name(name or f"{self.name}-{index}", "node name")
+        if name == CONTROL_PLANE:
+            raise LocalError(f"node name {name} is taken by the control plane; choose another")
+        if any(node.name == name for node in self.nodes):
+            raise LocalError(f"cluster {self.name} has a node {name} already")
+        return NodeRecord(name, index)
 
     def with_nodes(self, nodes: Iterable[NodeRecord]) -> "ClusterRecord":
         return msgspec.structs.replace(self, nodes=tuple(nodes))

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from windlass.local.addresses import MOST_NODES
 from windlass.local.errors import LocalError
 from windlass.local.record import ClusterFolder, ClusterRecord, NodeRecord, check_name, clusters
 
@@ -34,6 +35,34 @@ def test_a_broken_record_counts_as_none(tmp_path: Path, content: bytes) -> None:
 def test_a_new_node_fills_the_lowest_gap() -> None:
     assert RECORD.free_index() == 2
     assert ClusterRecord("empty", "10.200.0.0/16").free_index() == 1
+
+
+def test_a_new_node_is_named_after_its_cluster_unless_it_is_given_a_name() -> None:
+    assert RECORD.new_node() == NodeRecord("demo-2", 2)
+    assert RECORD.new_node("gpu") == NodeRecord("gpu", 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("control-plane", "the control plane"),
+        ("demo-1", "has a node demo-1 already"),
+        ("Node", "will not do"),
+    ],
+)
+def test_a_name_that_no_new_node_can_have_is_refused(name: str, told: str) -> None:
+    with pytest.raises(LocalError, match=told):
+        RECORD.new_node(name)
+
+
+def test_a_full_cluster_takes_no_more_nodes() -> None:
+    nodes = tuple(NodeRecord(f"demo-{index}", index) for index in range(1, MOST_NODES))
+    almost = RECORD.with_nodes(nodes)
+    full = almost.with_nodes((*nodes, almost.new_node()))
+
+    assert len(full.nodes) == MOST_NODES
+    with pytest.raises(LocalError, match="120 nodes"):
+        full.new_node("one-more")
 
 
 def test_an_unknown_node_is_refused_with_the_names_of_the_known() -> None:
