@@ -294,6 +294,10 @@ class Recorder:
             tasks.create_task(self._send_all(), name="send events")
             tasks.create_task(self._tick(every), name="refresh events")
 
+    async def flush(self) -> None:
+        """Return once all that was recorded has been sent or given up; `run` has to be running."""
+        await self._waiting.join()
+
     async def _tick(self, every: float) -> None:
         while True:
             await asyncio.sleep(every)
@@ -310,16 +314,22 @@ class Recorder:
         while True:
             telling = await self._waiting.get()
             try:
-                await self._send(telling)
-            except EventGone:
-                self._planner.forget(telling.name)
-                self._count("gone")
-            except Exception as error:  # an event is never worth a crash
-                log.warning("event not sent: %s: %s", type(error).__name__, error)
-                self._planner.forget(telling.name)
-                self._count("failed")
-            else:
-                self._count("sent")
+                await self._sent(telling)
+            finally:
+                self._waiting.task_done()
+
+    async def _sent(self, telling: Telling) -> None:
+        try:
+            await self._send(telling)
+        except EventGone:
+            self._planner.forget(telling.name)
+            self._count("gone")
+        except Exception as error:  # an event is never worth a crash
+            log.warning("event not sent: %s: %s", type(error).__name__, error)
+            self._planner.forget(telling.name)
+            self._count("failed")
+        else:
+            self._count("sent")
 
     async def _send(self, telling: Telling) -> None:
         async with asyncio.timeout(10):

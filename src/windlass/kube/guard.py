@@ -13,6 +13,9 @@ class Guarded:
     """Asks `check`, such as an elector's, right before each write; reads and watches pass.
 
     A process that slept through the loss of its lease finds out here, before its timers do.
+    Between the question and the bytes there is a gap that no lease closes: a process paused exactly
+    there, for longer than `lease - renew`, sends one write as the leader it no longer is. Only the
+    API server can refuse that one, so a write that must not happen twice carries a precondition.
     """
 
     def __init__(self, client: Client, check: Check) -> None:

@@ -23,19 +23,30 @@ class Ended(Exception):
     """A part came to an end that nobody asked for."""
 
 
-class Part:
-    """Something that runs as long as the process does."""
+async def _nothing() -> None:
+    """Most parts leave nothing undone."""
 
-    def __init__(self, name: str, body: Callable[[Started], Awaitable[None]]) -> None:
+
+class Part:
+    """Something that runs as long as the process does; `flush` is its last work at a stop."""
+
+    def __init__(
+        self,
+        name: str,
+        body: Callable[[Started], Awaitable[None]],
+        flush: Callable[[], Awaitable[None]] = _nothing,
+    ) -> None:
         self.name = name
         self._body = body
+        self._flush = flush
 
     async def run(self, started: Started) -> None:
         """Do the work; call `started` once others may rely on it."""
         await self._body(started)
 
     async def stop(self, within: float) -> bool:  # noqa: ARG002 - for parts that take their time
-        """Begin to end in order; False where cancelling is all there is to it."""
+        """Begin to end in order; False where cancelling is all there is left to do."""
+        await self._flush()
         return False
 
     def ailment(self) -> str | None:

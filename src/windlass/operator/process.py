@@ -64,7 +64,9 @@ def operator(means: Means, rooms: Sequence[Room[Any]], options: Options) -> Mana
     working = _working(
         means, world, [Reconciler(room, world, executor, means.wall) for room in rooms], options
     )
-    elected = Elected(elector, [Part("events", recorder.run), *working], means.monotonic)
+    elected = Elected(
+        elector, [Part("events", recorder.run, recorder.flush), *working], means.monotonic
+    )
     return Manager(
         [Part("mirror", mirror.run), elected], means.monotonic, metrics, options.settings
     )

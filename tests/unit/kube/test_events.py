@@ -231,6 +231,24 @@ def test_recorded_events_are_sent_and_series_refreshed() -> None:
     assert counts == {"sent": 3, "counted": 8}
 
 
+def test_a_flush_waits_until_everything_that_was_recorded_is_sent() -> None:
+    pods = [replace(DRAINED, regarding=replace(POD, name=f"w-{n}")) for n in range(4)]
+    sink = FakeSink()
+    sink.delay = 2
+
+    async def main() -> float:
+        recorder = Recorder(planner(), sink, lambda: at(clock()))
+        task = asyncio.create_task(recorder.run(lambda: None))
+        for pod in pods:
+            recorder.record(pod)
+        await recorder.flush()
+        task.cancel()
+        return clock()
+
+    assert run(main()) == 8
+    assert len(sink.sent) == 4
+
+
 def test_what_finds_no_room_is_dropped_and_counted() -> None:
     pods = [replace(DRAINED, regarding=replace(POD, name=f"w-{n}")) for n in range(10)]
     sink = FakeSink()

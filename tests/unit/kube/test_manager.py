@@ -85,6 +85,26 @@ def test_a_stop_while_starting_starts_nothing_more() -> None:
     assert diary.said == ["+a", "-a"]
 
 
+@pytest.mark.parametrize(
+    ("seconds", "done"), [(5, ["flushed", "-events"]), (500, ["-events"])], ids=["in time", "late"]
+)
+def test_a_part_flushes_before_it_ends_but_not_beyond_the_grace(
+    seconds: float, done: list[str]
+) -> None:
+    diary = Diary()
+
+    async def flush() -> None:
+        await asyncio.sleep(seconds)
+        diary.said.append("flushed")
+
+    async def scene(_tree: Tree) -> None:
+        await asyncio.sleep(1)
+
+    body = diary.part("events").run
+    play([Part("events", body, flush), diary.part("controller")], scene)
+    assert diary.said == ["+events", "+controller", "-controller", *done]
+
+
 def test_a_part_that_fails_ends_all_with_its_error() -> None:
     diary = Diary()
     with pytest.raises(ExceptionGroup) as caught:
