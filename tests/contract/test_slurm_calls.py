@@ -21,6 +21,7 @@ from windlass.slurm.errors import (
 from windlass.slurm.model import Node
 from windlass.slurm.specs import JobSpec, NodeUpdate, PartitionSpec, ReservationSpec
 from windlass.slurm.versions import SINCE, Feature, Version
+from windlass.slurm.writes import MALFORMED
 from windlass.values.hostlist import expand
 
 NO_NODE, NO_JOB = "absent", 4_000_000
@@ -136,6 +137,20 @@ def test_many_nodes_are_updated_in_one_call(world: World) -> None:
     world.send(requests.update_nodes(names[:3], NodeUpdate(state="DRAIN", reason="many")))
 
     assert [node.reason for node in listed(world, names)] == ["many"] * 3 + [""] * 2
+
+
+def test_nodes_are_named_by_hostlists_too_and_a_malformed_one_is_refused_as_that(
+    world: World,
+) -> None:
+    names = world.nodes(12)
+    hostlist = f"{names[0].removesuffix('0')}[0-1,10]"
+    world.send(requests.update_nodes([hostlist, names[5]], NodeUpdate(comment="some")))
+    with pytest.raises(Refused) as caught:
+        world.send(requests.update_nodes([f"{names[0]}["], NodeUpdate(comment="none")))
+
+    assert caught.value.errno in MALFORMED
+    told = [node.name for node in listed(world, names) if node.comment == "some"]
+    assert sorted(told) == sorted([names[0], names[1], names[5], names[10]])
 
 
 def test_one_unknown_name_stops_a_bulk_update_before_anything_is_changed(world: World) -> None:

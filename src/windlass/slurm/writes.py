@@ -1,8 +1,8 @@
 """Writes to nodes, gathered for a moment and sent as few bulk calls.
 
     update("w-0", drain) ─┐
-    update("w-1", drain) ─┼─> one tick ─> POST /nodes/ with both ─> each caller gets its own answer
-    update("w-2", other) ─┘            └> POST /nodes/ with one
+    update("w-1", drain) ─┼─> one tick ─> POST /nodes/ w-[0-1] ─> each caller gets its own answer
+    update("w-2", other) ─┘            └> POST /nodes/ w-2
 
 A bulk call that is refused says neither which node was at fault nor what was done for the others,
 so its nodes are then asked for one by one in halves. Slurm carries a refused call out for the nodes
@@ -13,13 +13,15 @@ the caller wants them, so every last refusal is held against what the node says 
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from windlass.slurm import requests
 from windlass.slurm.call import Request
-from windlass.slurm.errors import Absent, Refused, SlurmError
+from windlass.slurm.errors import Absent, Errno, Refused, SlurmError
 from windlass.slurm.model import Node
 from windlass.slurm.specs import NodeUpdate
+from windlass.values.hostlist import fold
+from windlass.values.malformed import Malformed
 
 T = TypeVar("T")
 
@@ -28,6 +30,10 @@ class Sender(Protocol):
     """The client, or whatever stands for it."""
 
     async def send(self, request: Request[T]) -> T: ...
+
+
+MALFORMED: Final = frozenset({Errno.ESLURM_DATA_CONV_FAILED, Errno.ESLURM_DATA_PARSE_BAD_INPUT})
+"""How slurmrestd says that it cannot read a hostlist: the former up to v0.0.43."""
 
 
 # --- What to send, and what the answer means: pure -----------------------------------------
@@ -65,6 +71,16 @@ def _place(
     """The first batch from `first` on that has this update, or a new one."""
     later = range(first, len(grouped))
     return next((index for index in later if grouped[index][0] == update), len(grouped))
+
+
+def folded(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The same nodes as one hostlist: their order is of no matter here."""
+    if len(names) < 2:
+        return names
+    try:
+        return (fold(sorted(names, key=lambda name: (len(name), name))),)
+    except Malformed:  # no node has such a name, and Slurm shall say so to its caller
+        return names
 
 
 def halves(batch: Batch) -> tuple[Batch, Batch]:
@@ -170,9 +186,8 @@ class NodeWriter:
                 each.told.cancel()
 
     async def _sent(self, batch: Batch, tell: Tell) -> None:
-        self.calls += 1
         try:
-            await self.slurm.send(requests.update_nodes(batch.names, batch.update))
+            await self._bulk(batch)
         except (Refused, Absent) as error:
             await self._narrowed(batch, error, tell)
         except SlurmError as error:
@@ -182,6 +197,19 @@ class NodeWriter:
         else:
             for name in batch.names:
                 tell(name, None)
+
+    async def _bulk(self, batch: Batch) -> None:
+        short = folded(batch.names)
+        try:
+            await self._call(short, batch.update)
+        except Refused as error:
+            if short == batch.names or error.errno not in MALFORMED:
+                raise
+            await self._call(batch.names, batch.update)
+
+    async def _call(self, names: tuple[str, ...], update: NodeUpdate) -> None:
+        self.calls += 1
+        await self.slurm.send(requests.update_nodes(names, update))
 
     async def _narrowed(self, batch: Batch, error: SlurmError, tell: Tell) -> None:
         if len(batch.names) > 1:

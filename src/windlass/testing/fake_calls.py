@@ -11,6 +11,7 @@ from windlass.slurm.call import Response
 from windlass.slurm.errors import Errno
 from windlass.testing.fake_cluster import BASES, FakeCluster, Rejected, not_found, number
 from windlass.values.hostlist import expand
+from windlass.values.malformed import Malformed
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,10 @@ def post_node(slurm: FakeCluster, asked: Asked) -> wire.Answer:
 
 def post_nodes(slurm: FakeCluster, asked: Asked) -> wire.Answer:
     """An unknown name stops it before anything is changed, an impossible change only after."""
-    targets = [slurm.node(name) for text in asked.body["name"] for name in expand(text)]
+    try:
+        targets = [slurm.node(name) for text in asked.body["name"] for name in expand(text)]
+    except Malformed as error:
+        raise Rejected(Errno.ESLURM_DATA_PARSE_BAD_INPUT, 500) from error
     refused = None
     for node in targets:
         try:

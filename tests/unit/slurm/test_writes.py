@@ -1,17 +1,19 @@
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.slurm import requests
+from windlass.slurm.call import Request
 from windlass.slurm.client import Client
-from windlass.slurm.errors import Absent, Refused, SlurmError, Unavailable
+from windlass.slurm.errors import Absent, Errno, Refused, SlurmError, Unavailable
 from windlass.slurm.model import Node
-from windlass.slurm.specs import NodeUpdate
+from windlass.slurm.specs import NodesUpdate, NodeUpdate
 from windlass.slurm.tokens import StaticToken
 from windlass.slurm.versions import Version
 from windlass.slurm.writes import Batch, NodeWriter, already_so, batches
@@ -19,6 +21,7 @@ from windlass.testing.fake_cluster import FakeCluster
 from windlass.testing.fake_slurm import FakeSlurm
 from windlass.values.states import NodeState
 
+T = TypeVar("T")
 DRAIN = NodeUpdate(state="DRAIN", reason="x")
 RESUME = NodeUpdate(state="RESUME")
 OTHER = NodeUpdate(comment="other")
@@ -60,6 +63,64 @@ def test_equal_updates_of_many_nodes_are_one_call(fake: FakeSlurm) -> None:
     assert told == [None] * 8
     assert fake.calls == ["POST /nodes/"]
     assert {node.reason for node in fake.cluster.nodes.values()} == {"x"}
+
+
+@dataclass
+class Watched:
+    """A client whose bulk calls are seen; it may take hostlists for nonsense."""
+
+    slurm: Client
+    plain: bool = False
+    named: list[tuple[str, ...]] = field(default_factory=list)
+
+    async def send(self, request: Request[T]) -> T:
+        if isinstance(request.body, NodesUpdate):
+            self.named.append(request.body.names)
+            if self.plain and any("[" in name for name in request.body.names):
+                raise Refused("Invalid host string", Errno.ESLURM_DATA_PARSE_BAD_INPUT)
+        return await self.slurm.send(request)
+
+
+def watched(fake: FakeSlurm, names: list[str], *, plain: bool = False) -> list[tuple[str, ...]]:
+    """What the bulk calls for these nodes name."""
+
+    async def main() -> list[tuple[str, ...]]:
+        slurm = Watched(client(fake), plain)
+        for name in names:
+            await slurm.send(requests.create_nodes(f"NodeName={name} State=EXTERNAL"))
+        writer = NodeWriter(slurm, tick=0)
+        running = asyncio.create_task(writer.run())
+        await asyncio.gather(*(writer.update(name, DRAIN) for name in names))
+        running.cancel()
+        return slurm.named
+
+    told = asyncio.run(main())
+    assert {node.reason for node in fake.cluster.nodes.values()} == {"x"}
+    return told
+
+
+def test_the_nodes_of_a_call_are_named_by_hostlists(fake: FakeSlurm) -> None:
+    names = ["w-10", "gpu-1", "w-2", "w-1", "gpu-2", "w-11", "login"]
+
+    assert watched(fake, names) == [("w-[1-2,10-11],gpu-[1-2],login",)]
+
+
+def test_names_are_sent_as_they_are_where_a_hostlist_is_refused_as_malformed(
+    fake: FakeSlurm,
+) -> None:
+    names = ["w-1", "w-2", "w-3"]
+
+    assert watched(fake, names, plain=True) == [("w-[1-3]",), ("w-1", "w-2", "w-3")]
+
+
+def test_a_node_alone_is_named_as_it_is(fake: FakeSlurm) -> None:
+    assert watched(fake, ["w-1"]) == [("w-1",)]
+
+
+def test_a_name_that_no_hostlist_can_have_spoils_no_call(fake: FakeSlurm) -> None:
+    told = written(fake, ("w-0", DRAIN), ("w[", DRAIN), ("w-1", DRAIN))
+
+    assert [type(each) for each in told] == [type(None), Absent, type(None)]
 
 
 def test_the_one_that_slurm_does_not_know_is_told_so_and_the_others_are_done(
