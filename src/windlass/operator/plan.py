@@ -37,12 +37,17 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Remove this one, and not another that has taken its name."""
+    """Remove this one, and not another that has taken its name.
+
+    With a version it is removed only as it was seen: a pod that has been bound to a node since then
+    stays.
+    """
 
     kind: Kind
     key: Key
     uid: str
     reason: Reason
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
