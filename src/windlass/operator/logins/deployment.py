@@ -66,11 +66,11 @@ def _template(observed: Observed, controller: Controller) -> dict[str, Any]:
 
 def _hashes(observed: Observed) -> Mapping[str, str]:
     """What a running pod does not notice by itself; sessions end when one of these changes."""
-    sshd = ssh_config.sshd_config(observed.login_set.spec.extra_sshd_config)
+    config = ssh_config.sshd_config(observed.login_set.spec.extra_sshd_config)
     hashes = {
         labels.SLURM_KEY_HASH: digest(observed.slurm_key or b""),
         labels.SSH_HOST_KEYS_HASH: digest_map(observed.host_keys),
-        labels.SSHD_CONF_HASH: digest(sshd),
+        labels.SSHD_CONF_HASH: digest(config),
     }
     if observed.sssd_conf is not None:
         hashes[labels.SSSD_CONF_HASH] = digest(observed.sssd_conf)
