@@ -1,0 +1,59 @@
+"""How slurmd is started: as a dynamic node, with its line of slurm.conf on the command line."""
+
+import re
+from typing import Final
+
+from windlass.api.controller import Controller
+from windlass.api.node_set import NodeSet
+from windlass.operator import joining
+from windlass.values.malformed import Malformed
+
+FEATURES: Final = "Features"
+_FEATURES: Final = frozenset({"feature", "features"})
+_WORD: Final = re.compile(r'(?:[^\s"]|"[^"]*")+')
+
+
+def arguments(node_set: NodeSet, controller: Controller) -> list[str]:
+    """Words of a command line, none of which passes through a shell."""
+    server = joining.conf_server(controller)
+    return ["-Z", "--conf-server", server, "--conf", node_conf(node_set)]
+
+
+def node_conf(node_set: NodeSet) -> str:
+    """The node's line: the set's name as a feature, and what the user adds, in a fixed order."""
+    given = parse_extra_conf(node_set.spec.extra_conf)
+    features = {node_set.metadata.name}
+    others: dict[str, str] = {}
+    for key, values in given.items():
+        if key.lower() in _FEATURES:
+            features.update(each for value in values for each in value.split(",") if each)
+        else:
+            others[key] = ",".join(values)
+    words = [f"{key}={others[key]}" for key in sorted(others, key=str.lower)]
+    return " ".join([f"{FEATURES}={','.join(sorted(features))}", *words])
+
+
+def parse_extra_conf(text: str) -> dict[str, list[str]]:
+    """Key=Value words; a key that comes twice, in whatever case, has both values."""
+    found: dict[str, list[str]] = {}
+    written: dict[str, str] = {}
+    position = 0
+    for word in _WORD.finditer(text):
+        _only_space(text, position, word.start())
+        position = word.end()
+        key, equals, value = word[0].partition("=")
+        if not (key and equals):
+            raise _wrong(text, word.start(), f"{word[0]!r} has no = or no name before it")
+        found.setdefault(written.setdefault(key.lower(), key), []).append(value)
+    _only_space(text, position, len(text))
+    return found
+
+
+def _only_space(text: str, start: int, end: int) -> None:
+    """What lies between words is space, or a quotation mark that is never closed."""
+    if text[start:end].strip():
+        raise _wrong(text, start + text[start:end].index('"'), 'a " is not closed')
+
+
+def _wrong(text: str, position: int, problem: str) -> Malformed:
+    return Malformed("extraConf", text, position, problem, "write Key=Value words")

@@ -1,0 +1,73 @@
+"""Plain facts about worker pods."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from windlass.kube.objects import ContainerStatus, Pod
+from windlass.operator.workers.identity import slurm_name
+from windlass.slurm.model import Node
+
+FAILING: Final = frozenset(
+    {
+        "CrashLoopBackOff",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "ErrImageNeverPull",
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "RunContainerError",
+    }
+)
+
+
+def ready_since(pod: Pod) -> datetime | None:
+    """Since when it is ready; None if it is not."""
+    for condition in pod.status.conditions or ():
+        if condition.type == "Ready" and condition.status == "True":
+            return condition.last_transition_time
+    return None
+
+
+def available_in(pod: Pod, min_ready: int, now: datetime) -> float | None:
+    """Seconds until it counts as available, 0 if it does; None if it is not even ready."""
+    since = ready_since(pod)
+    if since is None or going(pod):
+        return None
+    return max(0.0, min_ready - (now - since).total_seconds())
+
+
+def going(pod: Pod) -> bool:
+    return pod.metadata.deletion_timestamp is not None
+
+
+def finished(pod: Pod) -> bool:
+    """Its containers have ended for good, and its jobs with them."""
+    return pod.status.phase in ("Succeeded", "Failed")
+
+
+def unplaced(pod: Pod) -> bool:
+    """No node has it, so nothing ever ran in it."""
+    return not pod.spec.node_name and pod.status.phase in ("", "Pending")
+
+
+def may_go(pod: Pod, slurm: Mapping[str, Node] | None) -> bool:
+    """Whether no job can be in it. Not knowing what Slurm does there means that one can."""
+    if unplaced(pod) or finished(pod):
+        return True
+    node = (slurm or {}).get(slurm_name(pod))
+    return node is not None and node.state.drained and node.state.idle
+
+
+def failing(pod: Pod) -> str:
+    """Why it cannot start, in Kubernetes' own word; empty if nothing says so."""
+    statuses: list[ContainerStatus] = [
+        *(pod.status.init_container_statuses or ()),
+        *(pod.status.container_statuses or ()),
+    ]
+    for status in statuses:
+        waiting = status.state.waiting if status.state else None
+        if waiting and waiting.reason in FAILING:
+            return waiting.reason
+    return ""

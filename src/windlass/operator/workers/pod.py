@@ -1,0 +1,113 @@
+"""One worker pod."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from windlass.api import labels, names
+from windlass.api.common import PodTemplate
+from windlass.api.controller import Controller
+from windlass.api.node_set import NodeSet
+from windlass.kube.kinds import NODE_SET
+from windlass.operator import joining, owned
+from windlass.operator.pods.template import Layers, pod_template
+from windlass.operator.workers import words
+from windlass.operator.workers.identity import Identity
+from windlass.operator.workers.logfile import logfile
+from windlass.operator.workers.observe import Observed
+from windlass.operator.workers.slurmd import slurmd
+from windlass.operator.workers.volumes import claimed, volumes
+
+
+@dataclass(frozen=True, slots=True)
+class Mould:
+    """What all pods of a revision have in common, rendered once for a thousand of them."""
+
+    node_set: NodeSet
+    controller: str
+    revision: str
+    metadata: dict[str, Any]
+    spec: dict[str, Any]
+
+
+def mould(observed: Observed, controller: Controller, revision: str) -> Mould:
+    node_set = observed.node_set
+    name = controller.metadata.name
+    layers = Layers(
+        cr=node_set.metadata,
+        template=_without_identity(node_set.spec.template),
+        labels={
+            **words.common_labels(node_set.metadata, name),
+            labels.SCALING_MODE: node_set.spec.scaling_mode,
+            labels.REVISION: revision,
+        },
+        container=words.CONTAINER,
+    )
+    made = pod_template(layers, _spec(observed, controller))
+    return Mould(node_set, name, revision, made["metadata"], made["spec"])
+
+
+def worker_pod(shape: Mould, worker: Identity) -> dict[str, Any]:
+    """The pod of this worker; its name says which, so that it cannot be made twice."""
+    own = {
+        labels.POD_NAME: worker.pod,
+        labels.POD_INDEX: worker.index,
+        labels.POD_HOSTNAME: worker.hostname,
+    }
+    spec = {**shape.spec, "hostname": worker.hostname}
+    ours = claimed(shape.node_set, worker)
+    if ours:
+        taken = {volume["name"] for volume in ours}
+        others = [volume for volume in spec["volumes"] if volume["name"] not in taken]
+        spec["volumes"] = [*others, *ours]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": owned.metadata(
+            shape.node_set.metadata,
+            NODE_SET,
+            worker.pod,
+            {**shape.metadata["labels"], **own},
+            shape.metadata["annotations"],
+        ),
+        "spec": spec,
+    }
+
+
+def _spec(observed: Observed, controller: Controller) -> dict[str, Any]:
+    node_set = observed.node_set
+    spec: dict[str, Any] = {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "subdomain": names.workers(controller.metadata.name),
+        "dnsConfig": {"searches": [joining.workers_domain(controller, observed.site.domain)]},
+        "tolerations": [
+            {"key": labels.WORKER_TAINT, "operator": "Equal", "effect": "NoExecute"},
+        ],
+        "initContainers": [logfile(node_set, observed.site.images.slurmd)],
+        "containers": [slurmd(observed, controller)],
+        "volumes": volumes(observed, controller),
+    }
+    if not node_set.spec.oversubscribe_node:
+        spec["affinity"] = _alone_on_its_node()
+    if (node_set.spec.template.spec or {}).get("hostNetwork"):
+        spec["dnsPolicy"] = "ClusterFirstWithHostNet"
+    return spec
+
+
+def _alone_on_its_node() -> dict[str, Any]:
+    """Two slurmd on one node would both offer all of it to jobs."""
+    workers = {"key": labels.NAME, "operator": "In", "values": [words.DAEMON]}
+    term = {
+        "labelSelector": {"matchExpressions": [workers]},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def _without_identity(template: PodTemplate) -> PodTemplate:
+    """The hostname of a template is only the start of one, and nodes are the scheduler's choice."""
+    given = template.spec or {}
+    rest = {name: value for name, value in given.items() if name not in ("hostname", "nodeName")}
+    return msgspec.structs.replace(template, spec=rest)

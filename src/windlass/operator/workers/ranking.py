@@ -1,0 +1,51 @@
+"""Which worker goes first when there are too many: the one that loses least."""
+
+import re
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
+
+from windlass.api import labels
+from windlass.kube.objects import Pod
+from windlass.operator.workers.facts import ready_since
+from windlass.operator.workers.identity import ordinal_of
+
+Rank: TypeAlias = tuple[bool, int, bool, int, float, bool, int, float, float]
+
+_PHASES: Final = {"Pending": 0, "Unknown": 1}
+_COST: Final = re.compile(r"0|-?[1-9][0-9]{0,9}")
+_INT32: Final = range(-(2**31), 2**31)
+LAST: Final = float("inf")
+
+
+def rank(pod: Pod) -> Rank:
+    """Smaller goes first. A tuple, so that any two pods compare alike from both sides."""
+    annotations = pod.metadata.annotations or {}
+    since = ready_since(pod)
+    created = pod.metadata.creation_timestamp
+    return (
+        bool(pod.spec.node_name),
+        _PHASES.get(pod.status.phase, 2),
+        since is not None,
+        _deletion_cost(annotations.get(labels.POD_DELETION_COST, "")),
+        _deadline(annotations.get(labels.POD_DEADLINE, "")),
+        annotations.get(labels.POD_CORDON) != "true",
+        -(ordinal_of(pod) or 0),
+        -since.timestamp() if since else -LAST,
+        -created.timestamp() if created else -LAST,
+    )
+
+
+def _deletion_cost(written: str) -> int:
+    cost = int(written) if _COST.fullmatch(written) else 0
+    return cost if cost in _INT32 else 0
+
+
+def _deadline(written: str) -> float:
+    """When its last job ends: none is soonest, one that cannot be read is never."""
+    if not written:
+        return -LAST
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:
+        return LAST
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,114 @@
+"""The conditions of a NodeSet, each with what it waits for."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from windlass.api.node_set import NodeSet
+from windlass.kube.objects import Pod
+from windlass.operator.conditions import Verdict
+from windlass.operator.workers.decisions import Decisions
+from windlass.operator.workers.facts import failing
+from windlass.operator.workers.observe import Observed
+from windlass.values.reason import Reason
+
+BEST_EFFORT: Final = Reason(
+    "BestEffortWorkers",
+    "workers have neither limits nor requests, so a task that takes all memory can cost a job its "
+    "slurmstepd instead of itself; set slurmd.resources.limits",
+)
+SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a pass found out about the set as a whole."""
+
+    revision: str
+    decided: Decisions
+    refused: Reason | None
+    best_effort: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    replicas: int
+    updated: int
+    ready: int
+    available: int
+
+
+def verdicts(observed: Observed, judged: Judged, counts: Counts) -> list[Verdict]:
+    wanted = observed.node_set.spec.replicas
+    counted = Reason("Counted", f"{counts.available} of {wanted} workers are available")
+    fault = judged.refused or _fault(observed, judged.decided)
+    progress = _progress(observed, judged.decided, counts)
+    ready = judged.refused is None and counts.ready >= wanted
+    quiet = BEST_EFFORT if judged.best_effort else Reason("AsExpected", "nothing is wrong")
+    return [
+        Verdict("Ready", ready, counted if ready else fault or progress or counted),
+        Verdict("Available", counts.available > 0 or wanted == 0, counted),
+        Verdict(
+            "Progressing",
+            judged.refused is None and progress is not None,
+            judged.refused or progress or Reason("Settled", f"{counts.replicas} workers run"),
+        ),
+        Verdict("Degraded", fault is not None, fault or quiet),
+    ]
+
+
+def waits(observed: Observed, decided: Decisions) -> Iterator[Reason]:
+    """What is not done yet because a job may be hurt."""
+    until = "until Slurm says that their nodes are drained and idle"
+    if observed.slurm is None:
+        until += "; Slurm does not answer"
+    if decided.scale_in_waits:
+        number, named = len(decided.scale_in_waits), _named(decided.scale_in_waits)
+        yield Reason("ScaleInWaiting", f"{number} workers too many ({named}) stay {until}")
+    if decided.update_waits:
+        number, named = len(decided.update_waits), _named(decided.update_waits)
+        yield Reason("UpdateWaiting", f"{number} workers of an old revision ({named}) stay {until}")
+
+
+def told(node_set: NodeSet, reason: Reason) -> bool:
+    """The conditions remember what was told, so that each pass does not tell it again."""
+    return any(
+        condition.reason == reason.code and condition.message == reason.sentence
+        for condition in node_set.status.conditions or ()
+    )
+
+
+def _progress(observed: Observed, decided: Decisions, counts: Counts) -> Reason | None:
+    wanted = observed.node_set.spec.replicas
+    missing = len(decided.make) + decided.more
+    if missing:
+        return Reason("ScalingOut", f"{missing} of {wanted} workers are being made")
+    if decided.taken:
+        names = ", ".join(decided.taken[:SHOWN])
+        return Reason("NameTaken", f"pods of others have the names of workers: {names}")
+    waiting = next(waits(observed, decided), None)
+    if waiting is not None:
+        return waiting
+    if decided.scale_in or decided.update or decided.replace:
+        number = len(decided.scale_in) + len(decided.update) + len(decided.replace)
+        return Reason("Removing", f"{number} workers without jobs are being removed")
+    if counts.ready < wanted:
+        return Reason("Starting", f"{counts.ready} of {wanted} workers are ready")
+    return None
+
+
+def _fault(observed: Observed, decided: Decisions) -> Reason | None:
+    bad = [(pod, failing(pod)) for pod in observed.pods if failing(pod)]
+    if bad:
+        pod, why = bad[0]
+        sentence = f"{len(bad)} workers cannot start, among them {pod.metadata.name}: {why}"
+        return Reason("WorkersFailing", sentence)
+    if decided.taken:
+        names = ", ".join(decided.taken[:SHOWN])
+        return Reason("NameTaken", f"pods of others have the names of workers: {names}")
+    return None
+
+
+def _named(pods: Sequence[Pod]) -> str:
+    names = ", ".join(pod.metadata.name for pod in pods[:SHOWN])
+    return names + (", ..." if len(pods) > SHOWN else "")

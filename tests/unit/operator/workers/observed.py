@@ -1,0 +1,84 @@
+"""A NodeSet with all it needs, to be changed by each test."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from windlass.api import labels
+from windlass.api.controller import Controller
+from windlass.api.node_set import NodeSet
+from windlass.kube.objects import Pod
+from windlass.operator.workers.observe import Observed
+from windlass.operator.workers.revision import revision
+from windlass.slurm.model import Node
+from windlass.values.states import NodeState
+
+NOW = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
+
+
+def node_set(status: dict[str, Any] | None = None, **spec: Any) -> NodeSet:
+    body = {
+        "metadata": {"name": "w", "namespace": "hpc", "uid": "u-w", "generation": 3},
+        "spec": {"controllerRef": {"name": "slurm"}, **spec},
+        "status": status or {},
+    }
+    return msgspec.convert(body, NodeSet)
+
+
+def controller(**spec: Any) -> Controller:
+    return msgspec.convert(
+        {"metadata": {"name": "slurm", "namespace": "hpc", "uid": "u-slurm"}, "spec": spec},
+        Controller,
+    )
+
+
+def pod(ordinal: int, owner: NodeSet | None = None, **given: Any) -> Pod:
+    """A worker that is ready since an hour, on a node, and of its set's revision."""
+    made_for = owner or node_set()
+    node = given.get("node", f"n{ordinal}")
+    ready = given.get("ready", bool(node))
+    conditions = [
+        {
+            "type": "Ready",
+            "status": "True" if ready else "False",
+            "lastTransitionTime": given.get("since", "2026-07-01T11:00:00Z"),
+        }
+    ]
+    metadata = {
+        "name": f"w-{ordinal}",
+        "namespace": "hpc",
+        "uid": f"u-{ordinal}",
+        "resourceVersion": f"1{ordinal}",
+        "labels": {labels.REVISION: given.get("revision", revision(made_for, None))},
+        "annotations": given.get("annotations", {}),
+        "creationTimestamp": given.get("created", "2026-07-01T10:00:00Z"),
+    }
+    if given.get("going"):
+        metadata["deletionTimestamp"] = "2026-07-01T11:59:00Z"
+    body = {
+        "metadata": metadata,
+        "spec": {"nodeName": node, "hostname": f"w-{ordinal}"},
+        "status": {
+            "phase": given.get("phase", "Running" if node else "Pending"),
+            "conditions": conditions,
+            "containerStatuses": given.get("containers"),
+        },
+    }
+    return msgspec.convert(body, Pod)
+
+
+def slurm(**states: str) -> dict[str, Node]:
+    """Slurm's nodes: `slurm(w_0="IDLE+DRAIN")`."""
+    named = ((name.replace("_", "-"), state) for name, state in states.items())
+    return {name: Node(name=name, state=NodeState.parse(state)) for name, state in named}
+
+
+def observed(of: NodeSet | None = None, **more: Any) -> Observed:
+    chosen = of or node_set()
+    fields: dict[str, Any] = {
+        "node_set": chosen,
+        "controller": controller(),
+        "siblings": (chosen.metadata,),
+    }
+    return Observed(**{**fields, **more})

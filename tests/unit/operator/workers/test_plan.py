@@ -1,0 +1,319 @@
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.unit.operator.workers.observed import NOW, node_set, observed, pod, slurm
+from windlass.api.node_set import NodeSet
+from windlass.kube.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, POD
+from windlass.kube.objects import Pod
+from windlass.operator.plan import Apply, Create, Delete, Plan, Tell
+from windlass.operator.workers.plan import plan
+
+
+def made(done: Plan) -> list[str]:
+    return [
+        action.body["metadata"]["name"]
+        for action in done.actions
+        if isinstance(action, Create) and action.kind == POD
+    ]
+
+
+def removed(done: Plan) -> list[str]:
+    return [action.key.name for action in done.actions if isinstance(action, Delete)]
+
+
+def told(done: Plan) -> list[str]:
+    return [action.reason.code for action in done.actions if isinstance(action, Tell)]
+
+
+def said(done: Plan) -> dict[str, tuple[str, str]]:
+    assert done.status is not None
+    return {each["type"]: (each["status"], each["reason"]) for each in done.status["conditions"]}
+
+
+def message(done: Plan, kind: str) -> str:
+    assert done.status is not None
+    (found,) = [each["message"] for each in done.status["conditions"] if each["type"] == kind]
+    assert isinstance(found, str)
+    return found
+
+
+def after(done: Plan, **spec: Any) -> NodeSet:
+    """The NodeSet as the next pass finds it."""
+    return node_set(status=msgspec.to_builtins(done.status), **spec)
+
+
+# --- making -----------------------------------------------------------------------------------
+
+
+def test_all_missing_workers_are_made_at_once_by_their_names() -> None:
+    done = plan(observed(node_set(replicas=3), pods=(pod(1),)), NOW)
+
+    assert made(done) == ["w-0", "w-2"]
+    assert told(done) == ["ScalingUp", "BestEffortWorkers"]
+    assert said(done)["Progressing"] == ("True", "ScalingOut")
+
+
+def test_workers_are_made_while_slurm_is_silent() -> None:
+    assert made(plan(observed(node_set(replicas=2), slurm=None), NOW)) == ["w-0", "w-1"]
+
+
+def test_a_pass_makes_so_many_and_the_next_comes_soon() -> None:
+    done = plan(observed(node_set(replicas=1000)), NOW)
+
+    assert len(made(done)) == 250
+    assert done.again == 1.0
+    assert message(done, "Progressing") == "1000 of 1000 workers are being made"
+
+
+def test_a_claim_is_made_before_its_pod() -> None:
+    templates = [{"metadata": {"name": "scratch"}, "spec": {}}]
+    done = plan(observed(node_set(volumeClaimTemplates=templates)), NOW)
+
+    kinds = [action.kind for action in done.actions if isinstance(action, Create)]
+    assert kinds == [PERSISTENT_VOLUME_CLAIM, POD]
+
+
+def test_a_name_that_another_has_is_waited_for_and_the_rest_is_made() -> None:
+    done = plan(observed(node_set(replicas=2), strangers=frozenset({"w-0"})), NOW)
+
+    assert made(done) == ["w-1"]
+    later = plan(observed(node_set(replicas=2), pods=(pod(1),), strangers=frozenset({"w-0"})), NOW)
+    assert said(later)["Degraded"] == ("True", "NameTaken")
+    assert said(later)["Ready"] == ("False", "NameTaken")
+
+
+def test_a_worker_that_ended_is_removed_and_made_anew_when_it_is_gone() -> None:
+    ended = plan(observed(node_set(replicas=1), pods=(pod(0, phase="Failed"),)), NOW)
+
+    assert removed(ended) == ["w-0"]
+    assert made(ended) == []
+    assert made(plan(observed(node_set(replicas=1)), NOW)) == ["w-0"]
+
+
+# --- removing ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pods", "states", "expected"),
+    [
+        ((pod(0), pod(1, node="")), None, ["w-1"]),
+        ((pod(0, node=""), pod(1)), None, ["w-0"]),
+        ((pod(0), pod(1)), None, []),
+        ((pod(0), pod(1)), slurm(w_1="IDLE+DRAIN"), ["w-1"]),
+        ((pod(0), pod(1)), slurm(w_0="IDLE+DRAIN", w_1="MIXED+DRAIN"), ["w-0"]),
+        ((pod(0), pod(1)), slurm(w_0="IDLE", w_1="IDLE"), []),
+        ((pod(0), pod(1)), slurm(w_1="IDLE+DRAIN+COMPLETING"), []),
+        ((pod(0), pod(1)), slurm(w_1="DOWN+DRAIN"), []),
+        ((pod(0), pod(1)), slurm(w_1="UNKNOWN+DRAIN"), []),
+        ((pod(0), pod(1)), slurm(w_1="IDLE+DRAIN+UNDRAIN"), []),
+        ((pod(0), pod(1)), {}, []),
+        ((pod(0), pod(1), pod(2, going=True)), slurm(w_0="IDLE+DRAIN", w_1="IDLE"), ["w-0"]),
+        ((pod(0), pod(1, going=True)), slurm(w_0="IDLE+DRAIN"), []),
+        ((pod(0), pod(1, phase="Failed")), slurm(w_0="IDLE+DRAIN"), ["w-1"]),
+    ],
+    ids=[
+        "on no node yet",
+        "on no node yet, though its number is low",
+        "Slurm is silent",
+        "drained and idle",
+        "the one that is drained and idle",
+        "idle but not drained",
+        "still completing",
+        "down",
+        "Slurm does not know it yet",
+        "being given back",
+        "not registered",
+        "one more than the one that goes",
+        "one goes already",
+        "one has ended",
+    ],
+)
+def test_a_worker_too_many_goes_only_when_no_job_can_be_in_it(
+    pods: tuple[Pod, ...], states: Any, expected: list[str]
+) -> None:
+    assert removed(plan(observed(node_set(replicas=1), pods=pods, slurm=states), NOW)) == expected
+
+
+def test_a_scale_in_that_waits_says_for_whom_and_is_told_once() -> None:
+    pods = (pod(0), pod(1), pod(2))
+    done = plan(observed(node_set(replicas=1), pods=pods, slurm=slurm(w_2="MIXED")), NOW)
+
+    assert said(done)["Progressing"] == ("True", "ScaleInWaiting")
+    assert message(done, "Progressing") == (
+        "2 workers too many (w-2, w-1) stay until Slurm says that their nodes are drained and idle"
+    )
+    assert said(done)["Ready"][0] == "True"
+    assert "ScaleInWaiting" in told(done)
+    known = after(done, replicas=1)
+    assert told(plan(observed(known, pods=pods, slurm=slurm(w_2="MIXED")), NOW)) == []
+    silent = plan(observed(known, pods=pods), NOW)
+    assert message(silent, "Progressing").endswith("; Slurm does not answer")
+
+
+def test_a_pod_on_no_node_goes_only_as_it_was_seen() -> None:
+    done = plan(
+        observed(
+            node_set(replicas=0), pods=(pod(0, node=""), pod(1)), slurm=slurm(w_1="IDLE+DRAIN")
+        ),
+        NOW,
+    )
+
+    versions = {a.key.name: (a.uid, a.version) for a in done.actions if isinstance(a, Delete)}
+    assert versions == {"w-0": ("u-0", "10"), "w-1": ("u-1", "")}
+
+
+# --- updates ----------------------------------------------------------------------------------
+
+
+def test_workers_of_an_old_revision_go_when_no_job_can_be_in_them() -> None:
+    pods = (pod(0, revision="old"), pod(1, revision="old"), pod(2, revision="old", node=""))
+    done = plan(
+        observed(node_set(replicas=3), pods=pods, slurm=slurm(w_0="IDLE+DRAIN", w_1="MIXED")), NOW
+    )
+
+    assert sorted(removed(done)) == ["w-0", "w-2"]
+    assert said(done)["Progressing"] == ("True", "UpdateWaiting")
+    assert "(w-1)" in message(done, "Progressing")
+    assert done.status is not None
+    assert done.status["updatedReplicas"] == 0
+
+
+def test_on_delete_leaves_old_workers_to_the_user() -> None:
+    on_delete = node_set(replicas=1, updateStrategy={"type": "OnDelete"})
+    pods = (pod(0, revision="old"),)
+    done = plan(observed(on_delete, pods=pods, slurm=slurm(w_0="IDLE+DRAIN")), NOW)
+
+    assert removed(done) == []
+    assert said(done)["Progressing"] == ("False", "Settled")
+
+
+# --- refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "more", "reason"),
+    [
+        ({}, {"controller": None}, "ControllerMissing"),
+        ({"scalingMode": "DaemonSet"}, {}, "ScalingModeNotServed"),
+        ({"extraConf": "Weight"}, {}, "SpecInvalid"),
+        ({"slurmd": {"resources": {"limits": {"memory": "1 GB"}}}}, {}, "SpecInvalid"),
+        (
+            {"ssh": {"enabled": True, "sssdConfRef": {"name": "s", "key": "k"}}},
+            {},
+            "SssdConfMissing",
+        ),
+    ],
+)
+def test_a_refusal_is_told_once_and_touches_no_pod(
+    spec: dict[str, Any], more: dict[str, Any], reason: str
+) -> None:
+    pods = (pod(7, revision="old", node=""), pod(8, phase="Failed"))
+    done = plan(observed(node_set(replicas=5, **spec), pods=pods, **more), NOW)
+
+    assert made(done) == removed(done) == []
+    assert said(done)["Ready"] == ("False", reason)
+    assert said(done)["Degraded"] == ("True", reason)
+    event = "ControllerRefFailed" if reason == "ControllerMissing" else reason
+    assert told(done) == [event]
+    again = plan(observed(after(done, replicas=5, **spec), pods=pods, **more), NOW)
+    assert told(again) == []
+
+
+def test_a_controller_of_another_namespace_cannot_be_joined() -> None:
+    elsewhere = node_set(controllerRef={"name": "slurm", "namespace": "other"})
+    done = plan(observed(elsewhere, controller=None), NOW)
+
+    assert "other/slurm is in another namespace" in message(done, "Ready")
+
+
+# --- what is said -----------------------------------------------------------------------------
+
+
+def test_best_effort_workers_are_warned_of_once_a_revision() -> None:
+    done = plan(observed(node_set(replicas=1)), NOW)
+    assert "BestEffortWorkers" in told(done)
+    assert said(done)["Degraded"] == ("False", "BestEffortWorkers")
+
+    again = plan(observed(after(done, replicas=1), pods=(pod(0),)), NOW)
+    assert told(again) == []
+    changed = plan(observed(after(done, replicas=1, extraConf="Weight=1"), pods=(pod(0),)), NOW)
+    assert "BestEffortWorkers" in told(changed)
+
+
+def test_the_warning_comes_after_a_refusal_too() -> None:
+    refused = plan(observed(node_set(), controller=None), NOW)
+
+    assert "BestEffortWorkers" in told(plan(observed(after(refused)), NOW))
+
+
+def test_workers_with_limits_are_not_warned_of() -> None:
+    limited = node_set(slurmd={"resources": {"limits": {"memory": "1Gi"}}})
+    done = plan(observed(limited), NOW)
+
+    assert told(done) == ["ScalingUp"]
+    assert said(done)["Degraded"] == ("False", "AsExpected")
+
+
+def test_status_counts_pods_and_slurm_nodes() -> None:
+    of = node_set(replicas=4, minReadySeconds=60)
+    recent = (NOW - timedelta(seconds=20)).isoformat()
+    pods = (
+        pod(0, of),
+        pod(1, of, since=recent),
+        pod(2, of, ready=False),
+        pod(3, of, revision="old", annotations={}),
+    )
+    states = slurm(w_0="IDLE", w_1="MIXED+DRAIN", w_2="DOWN", other_0="IDLE")
+    done = plan(observed(of, pods=pods, slurm=states), NOW)
+
+    assert done.status is not None
+    counts = {name: value for name, value in done.status.items() if isinstance(value, int)}
+    assert counts == {
+        "replicas": 4,
+        "updatedReplicas": 3,
+        "readyReplicas": 3,
+        "availableReplicas": 2,
+        "unavailableReplicas": 2,
+        "desired": 4,
+        "slurmIdle": 1,
+        "slurmAllocated": 1,
+        "slurmDown": 1,
+        "slurmDrain": 1,
+        "observedGeneration": 3,
+    }
+    assert done.status["selector"] == "app.kubernetes.io/name=slurmd,app.kubernetes.io/instance=w"
+    assert done.again == 40.0
+
+
+def test_a_settled_set_does_nothing_but_keep_what_is_shared() -> None:
+    first = plan(observed(node_set(replicas=1)), NOW)
+    done = plan(observed(after(first, replicas=1), pods=(pod(0),)), NOW)
+
+    assert [type(action) for action in done.actions] == [Apply, Apply]
+    assert said(done) == {
+        "Ready": ("True", "Counted"),
+        "Available": ("True", "Counted"),
+        "Progressing": ("False", "Settled"),
+        "Degraded": ("False", "BestEffortWorkers"),
+    }
+    assert done.again is None
+
+
+def test_workers_that_cannot_start_make_the_set_degraded() -> None:
+    waiting = {"name": "slurmd", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
+    done = plan(observed(node_set(), pods=(pod(0, ready=False, containers=[waiting]),)), NOW)
+
+    assert said(done)["Degraded"] == ("True", "WorkersFailing")
+    assert "w-0: ImagePullBackOff" in message(done, "Degraded")
+
+
+def test_ssh_brings_its_configuration() -> None:
+    done = plan(observed(node_set(ssh={"enabled": True, "extraSshdConfig": "UsePAM no"})), NOW)
+
+    (config,) = [a.body for a in done.actions if isinstance(a, Apply) and a.kind == CONFIG_MAP]
+    assert config["metadata"]["name"] == "w-ssh-config"
+    assert "UsePAM no" in config["data"]["sshd_config"]
+    assert "UsePAM yes" not in config["data"]["sshd_config"]

@@ -1,0 +1,138 @@
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.unit.operator.conftest import Golden
+from tests.unit.operator.documents import documents
+from tests.unit.operator.workers.observed import controller, node_set, observed
+from windlass.operator.workers.identity import identity
+from windlass.operator.workers.logfile import SHOW
+from windlass.operator.workers.pod import mould, worker_pod
+from windlass.operator.workers.volumes import claims
+
+FULL: dict[str, Any] = {
+    "slurmd": {
+        "image": "ghcr.io/slinkyproject/slurmd:26.05-ubuntu24.04",
+        "args": ["-vvv"],
+        "resources": {"limits": {"cpu": 8, "memory": "16Gi", "nvidia.com/gpu": 1}},
+        "readinessProbe": {"exec": {"command": ["true"]}},
+    },
+    "logfile": {"image": "docker.io/library/alpine:latest"},
+    "extraConf": "Gres=gpu:1 Feature=fast",
+    "ordinalPadding": 2,
+    "ssh": {"enabled": True, "sssdConfRef": {"name": "sssd", "key": "sssd.conf"}},
+    "template": {
+        "metadata": {"labels": {"team": "a"}, "annotations": {"note": "b"}},
+        "spec": {
+            "hostname": "gpu-",
+            "nodeName": "chosen-by-hand",
+            "hostNetwork": True,
+            "nodeSelector": {"gpu": "yes"},
+            "tolerations": [{"key": "gpu", "operator": "Exists"}],
+            "volumes": [{"name": "scratch", "emptyDir": {}}],
+        },
+    },
+    "volumeClaimTemplates": [
+        {
+            "metadata": {"name": "scratch"},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}},
+            },
+        }
+    ],
+}
+
+
+def render(ordinal: int = 0, sssd: bytes | None = None, **spec: Any) -> dict[str, Any]:
+    of = node_set(**spec)
+    seen = observed(of, sssd_conf=sssd)
+    return worker_pod(mould(seen, controller(), "abc"), identity(of, ordinal))
+
+
+def container(pod: dict[str, Any]) -> dict[str, Any]:
+    (found,) = [each for each in pod["spec"]["containers"] if each["name"] == "slurmd"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_worker_with_nothing_said_becomes_this_pod(golden: Golden) -> None:
+    golden("plain.yaml", documents([render()]))
+
+
+def test_a_worker_with_everything_said_becomes_this_pod_and_claim(golden: Golden) -> None:
+    of = node_set(**FULL)
+
+    golden(
+        "full.yaml",
+        documents([*claims(of, identity(of, 3)), render(3, sssd=b"[sssd]", **FULL)]),
+    )
+
+
+def test_a_user_can_take_privilege_away_and_the_capabilities_stay() -> None:
+    context = container(render(slurmd={"securityContext": {"privileged": False}}))
+
+    assert context["securityContext"] == {
+        "privileged": False,
+        "capabilities": {"add": ["BPF", "NET_ADMIN", "SYS_ADMIN", "SYS_NICE"]},
+    }
+
+
+def test_workers_share_a_node_only_where_that_is_asked_for() -> None:
+    theirs = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "rack"}]
+        }
+    }
+
+    shared = render(oversubscribeNode=True)
+    added = render(template={"spec": {"affinity": theirs}})
+
+    assert "affinity" not in shared["spec"]
+    terms = added["spec"]["affinity"]["podAntiAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
+    assert [term["topologyKey"] for term in terms] == ["kubernetes.io/hostname", "rack"]
+
+
+def test_rendering_one_pod_leaves_the_next_as_it_was() -> None:
+    of = node_set(**FULL)
+    shape = mould(observed(of), controller(), "abc")
+
+    first = worker_pod(shape, identity(of, 0))
+    worker_pod(shape, identity(of, 1))
+
+    assert worker_pod(shape, identity(of, 0)) == first
+
+
+def test_claims_go_with_the_set_only_if_that_is_asked_for() -> None:
+    kept = node_set(**FULL)
+    deleted = node_set(**FULL, persistentVolumeClaimRetentionPolicy={"whenDeleted": "Delete"})
+
+    assert "ownerReferences" not in claims(kept, identity(kept, 0))[0]["metadata"]
+    owner = claims(deleted, identity(deleted, 0))[0]["metadata"]["ownerReferences"][0]
+    assert owner["uid"] == "u-w"
+
+
+def test_a_log_is_shown_without_python_and_its_fifo_is_kept(tmp_path: Path) -> None:
+    fifo = tmp_path / "log" / "slurmd.log"
+    with subprocess.Popen(
+        ["sh", "-c", SHOW],
+        env={**os.environ, "SOCKET": str(fifo)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as shown:
+        assert shown.stdout is not None
+        try:
+            subprocess.run(
+                ["sh", "-c", 'until [ -p "$0" ]; do :; done; echo slurmd started >"$0"', fifo],
+                check=True,
+                timeout=20,
+            )
+            assert shown.stdout.readline() == "slurmd started\n"
+        finally:
+            shown.terminate()
+            shown.stdout.close()
+        assert shown.wait(20) == 0
+    assert fifo.is_fifo()
