@@ -38,7 +38,7 @@ def _missing(observed: Observed) -> Iterator[Missing]:
     if keys.jwks and observed.text(keys.jwks.name, keys.jwks.key) is None:
         at = f"entry {keys.jwks.key} in a ConfigMap {keys.jwks.name}"
         yield Missing(Reason("KeyMissing", f"there is no {at}"))
-    yield from _missing_entry(observed, "PasswordMissing", storage.password_key_ref)
+    yield from _missing_entry(observed, "PasswordMissing", observed.password_ref)
     yield from _missing_files(observed)
 
 
@@ -51,7 +51,8 @@ def _missing_entry(observed: Observed, code: str, ref: SecretKey) -> Iterator[Mi
 def _made(observed: Observed) -> set[str]:
     """Secrets that the operator makes itself."""
     found = (controller.metadata.name for controller in observed.controllers)
-    return {made(name) for name in found for made in (names.slurm_key, names.jwt_key)}
+    keys = {made(name) for name in found for made in (names.slurm_key, names.jwt_key)}
+    return {*keys, names.storage_password(observed.accounting.metadata.name)}
 
 
 def _missing_files(observed: Observed) -> Iterator[Missing]:

@@ -1,11 +1,12 @@
 """What a pass over an Accounting reads."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from windlass.api import names
 from windlass.api.accounting import Accounting, StorageConfig
+from windlass.api.common import SecretKey
 from windlass.api.controller import Controller
 from windlass.kube import kinds
 from windlass.kube.kinds import Kind
@@ -32,6 +33,15 @@ class Observed:
     images: Images = field(default_factory=Images)
     programs: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The texts of what runs in pods, by the name of the file."""
+    fresh_password: str = field(default="", repr=False)
+    """For a database whose password nobody chose yet."""
+
+    @property
+    def password_ref(self) -> SecretKey:
+        """Where the database's password is: the user's, or the one that the operator makes."""
+        made = names.storage_password(self.accounting.metadata.name)
+        given = self.storage.password_key_ref if self.storage else None
+        return given or SecretKey(name=made, key="password")
 
     @property
     def keys(self) -> Keys | None:
@@ -57,6 +67,7 @@ class Observer:
 
     images: Images
     programs: Mapping[str, str] = field(repr=False)
+    make_password: Callable[[], str]
 
     async def observe(self, view: View, document: Document) -> Observed:
         accounting = decode(document, Accounting)
@@ -72,6 +83,7 @@ class Observer:
             pods=tuple(view.pods(kinds.ACCOUNTING, key)),
             images=self.images,
             programs=self.programs,
+            fresh_password=self.make_password(),
         )
 
 
@@ -83,7 +95,7 @@ async def _content(
     theirs = (effective_keys(controller, accounting).slurm.name for controller in controllers)
     wanted = {
         *_of_keys(keys),
-        *_of_storage(accounting.spec.storage_config),
+        *_of_storage(accounting),
         *((kinds.SECRET, name) for name in theirs),
     }
     for kind, name in wanted:
@@ -100,10 +112,12 @@ def _of_keys(keys: Keys | None) -> list[tuple[Kind, str]]:
     return [(kinds.SECRET, keys.slurm.name), (kinds.SECRET, keys.jwt.name), *jwks]
 
 
-def _of_storage(storage: StorageConfig | None) -> list[tuple[Kind, str]]:
+def _of_storage(accounting: Accounting) -> list[tuple[Kind, str]]:
+    storage = accounting.spec.storage_config
     if storage is None:
         return []
-    found = [(kinds.SECRET, storage.password_key_ref.name)]
+    made, given = names.storage_password(accounting.metadata.name), storage.password_key_ref
+    found = [(kinds.SECRET, given.name if given else made)]
     tls = storage.tls
     if tls and tls.ca_ref:
         found.append((kinds.CONFIG_MAP, tls.ca_ref.name))

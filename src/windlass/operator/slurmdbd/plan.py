@@ -3,11 +3,12 @@
 from datetime import datetime
 from typing import Any, Final
 
+from windlass.api import labels
 from windlass.kube import kinds
 from windlass.operator.conditions import Verdict, conditions
 from windlass.operator.judgement import broken, news, underway
 from windlass.operator.keys import entry
-from windlass.operator.plan import Action, Apply, Body, Plan, Replace
+from windlass.operator.plan import Action, Apply, Body, Create, Plan, Replace
 from windlass.operator.slurmdbd import children, status
 from windlass.operator.slurmdbd.conf import SlurmdbdConf, slurmdbd_conf
 from windlass.operator.slurmdbd.missing import missing, stranger
@@ -36,27 +37,40 @@ def _decided(observed: Observed) -> tuple[tuple[Action, ...], tuple[Verdict, ...
     accounting = observed.accounting
     if accounting.spec.external:
         return (), status.external(accounting)
-    door: Action = Apply(kinds.SERVICE, children.door(accounting))
+    first = (Apply(kinds.SERVICE, children.door(accounting)), *_password(observed))
     serves = status.serves(observed)
     if absent := missing(observed):
         if absent.comes:
-            return (door,), underway(absent.reason, available=serves)
-        return (door,), broken(absent.reason, available=serves)
+            return first, underway(absent.reason, available=serves)
+        return first, broken(absent.reason, available=serves)
     conf = _conf(observed)
     if conf.faults:
         reason = Reason("BadConfiguration", "\n".join(conf.faults))
-        return (door,), broken(reason, available=serves)
-    actions = (door, *_daemon(observed, conf.text))
+        return first, broken(reason, available=serves)
+    actions = (*first, *_daemon(observed, conf.text))
     if (other := stranger(observed)) is not None:
         return actions, broken(other, available=serves)
     return actions, status.verdicts(observed)
 
 
+def _password(observed: Observed) -> tuple[Action, ...]:
+    """Made once, and kept when the Accounting goes: the database still knows it."""
+    storage, ref = observed.storage, observed.password_ref
+    if storage is None or storage.password_key_ref or observed.secret(ref.name) is not None:
+        return ()
+    at = observed.accounting.metadata
+    metadata = {
+        "name": ref.name,
+        "namespace": at.namespace,
+        "labels": labels.common("slurmdbd", at.name, "accounting"),
+    }
+    body = {"metadata": metadata, "stringData": {ref.key: observed.fresh_password}}
+    return (Create(kinds.SECRET, body),)
+
+
 def _conf(observed: Observed) -> SlurmdbdConf:
-    storage, keys = observed.storage, observed.keys
-    assert storage is not None
+    keys, ref = observed.keys, observed.password_ref
     assert keys is not None
-    ref = storage.password_key_ref
     try:
         password = (entry(observed.secret(ref.name), ref.key) or b"").decode()
     except UnicodeDecodeError:

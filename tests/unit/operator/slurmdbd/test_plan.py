@@ -1,3 +1,4 @@
+import base64
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from windlass.api import labels
 from windlass.kube import kinds
 from windlass.kube.kinds import Kind
 from windlass.kube.objects import Pod
-from windlass.operator.plan import Apply, Body, Plan, Replace, Tell
+from windlass.operator.plan import Apply, Body, Create, Plan, Replace, Tell
 from windlass.operator.slurmdbd.observe import Observed
 from windlass.operator.slurmdbd.plan import plan
 
@@ -312,3 +313,21 @@ def test_the_one_who_waits_has_the_image_and_the_resources_of_slurmdbd() -> None
     waits = container(plan(seen(accounting=accounting(slurmdbd=given)), NOON), "initContainers")
     assert {name: waits[name] for name in given} == given
     assert waits["args"] == ["mariadb", "3306"]
+
+
+def test_a_password_that_nobody_chose_is_made_once_and_outlives_the_accounting() -> None:
+    unchosen = accounting(storageConfig={"host": "mariadb", "username": "slurm"})
+    observed = seen(accounting=unchosen, fresh_password="made")
+
+    (made,) = (each for each in plan(observed, NOON).actions if isinstance(each, Create))
+
+    assert made.body["metadata"]["name"] == "slurm-accounting-password"
+    assert made.body["stringData"] == {"password": "made"}
+    assert "ownerReferences" not in made.body["metadata"]
+    assert shown(plan(observed, NOON))["Progressing"][:2] == ("True", "PasswordMissing")
+
+    kept = content(slurm_accounting_password=secret(password="made"))
+    done = plan(replace(observed, content=kept, fresh_password="another"), NOON)
+    assert not [each for each in done.actions if isinstance(each, Create)]
+    conf = base64.b64decode(applied(done, kinds.SECRET)["data"]["slurmdbd.conf"])
+    assert b"StoragePass=made\n" in conf
