@@ -1,0 +1,1 @@
+"""RestApi: slurmrestd, Slurm's REST API, before any slurmctld."""
