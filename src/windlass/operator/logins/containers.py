@@ -15,7 +15,9 @@ SACKD_OPTIONS: Final = "SACKD_OPTIONS"
 # A value that is not known here (from a Secret, say) is joined by the kubelet under this name.
 THEIR_SACKD_OPTIONS: Final = "SACKD_OPTIONS_GIVEN"
 
-# A projected volume cannot be given to a user, and sackd takes no key that is not its own.
+# A projected volume cannot be given to a user, and sackd takes no key that is not its own. sackd's
+# folder is everybody's, as the kubelet makes it: the sticky bit keeps people who are logged in from
+# putting another socket or slurm.conf in the place of sackd's.
 COPY: Final = f"""set -eu
 umask 077
 owner=$(id -u "$SLURM_USER" 2>/dev/null || echo {names.SLURM_UID})
@@ -33,6 +35,7 @@ for file in /mnt/slurm/*.conf /mnt/slurm/*.key; do
 done
 chown "$owner:$group" /mnt/etc/slurm
 chmod 755 /mnt/etc/slurm
+chmod 1777 /mnt/run/slurm
 """
 
 
@@ -46,6 +49,7 @@ def initconf(login_set: LoginSet, image: str) -> dict[str, Any]:
         "volumeMounts": [
             {"name": "slurm-config", "mountPath": "/mnt/slurm", "readOnly": True},
             {"name": "slurm-etc", "mountPath": "/mnt/etc/slurm"},
+            {"name": "sackd-dir", "mountPath": "/mnt/run/slurm"},
         ],
     }
     return merge_container(base, login_set.spec.initconf)

@@ -67,6 +67,7 @@ def test_initconf_runs_in_the_login_image_unless_it_has_its_own() -> None:
 def test_initconf_copies_keys_and_configuration_with_their_modes(tmp_path: Path) -> None:
     given = tmp_path / "slurm"
     given.mkdir()
+    (tmp_path / "run/slurm").mkdir(parents=True)
     for name in ("slurm.key", "slurm.conf", "slurmdbd.conf", "notes.txt"):
         (given / name).write_text(name)
     script = COPY.replace("/mnt/", f"{tmp_path}/")
@@ -78,3 +79,4 @@ def test_initconf_copies_keys_and_configuration_with_their_modes(tmp_path: Path)
     }
     assert copied == {"slurm.key": "0o600", "slurm.conf": "0o644", "slurmdbd.conf": "0o600"}
     assert (tmp_path / "etc/slurm/slurm.key").read_text() == "slurm.key"
+    assert oct((tmp_path / "run/slurm").stat().st_mode & 0o7777) == "0o1777"
