@@ -6,6 +6,10 @@ from typing import Final
 from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
 from windlass.operator import joining
+from windlass.slurm.conf.checking import check
+from windlass.slurm.conf.faults import Broken, Fault
+from windlass.slurm.conf.keys import SLURM_CONF
+from windlass.slurm.conf.reading import parse
 from windlass.values.malformed import Malformed
 
 FEATURES: Final = "Features"
@@ -47,6 +51,18 @@ def parse_extra_conf(text: str) -> dict[str, list[str]]:
         found.setdefault(written.setdefault(key.lower(), key), []).append(value)
     _only_space(text, position, len(text))
     return found
+
+
+def doubts(node_set: NodeSet) -> tuple[Fault, ...]:
+    """What the Slurm that we know would refuse; slurmd does not start on a key it does not know.
+
+    Only doubts: the Slurm in the user's image may be a newer one.
+    """
+    line = f"NodeName={node_set.metadata.name} {node_conf(node_set)}"
+    try:
+        return check(parse(line, SLURM_CONF, "extraConf"), SLURM_CONF)
+    except Broken as broken:
+        return broken.faults
 
 
 def _only_space(text: str, start: int, end: int) -> None:

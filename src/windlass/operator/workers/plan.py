@@ -30,7 +30,7 @@ from windlass.operator.workers.resources import best_effort
 from windlass.operator.workers.revision import revision
 from windlass.operator.workers.service import workers_service
 from windlass.operator.workers.status import next_available, status
-from windlass.operator.workers.verdicts import BEST_EFFORT, Judged, told, waits
+from windlass.operator.workers.verdicts import BEST_EFFORT, Judged, faults, told, waiting
 from windlass.operator.workers.volumes import claims
 from windlass.values.reason import Reason
 
@@ -106,9 +106,13 @@ def _tell(observed: Observed, judged: Judged) -> Iterator[Action]:
     if decided.scale_in:
         sentence = f"{len(decided.scale_in)} workers are removed; no job is in them"
         yield Tell(warning=False, reason=Reason("ScalingDown", sentence), action="ScaleDown")
-    for wait in waits(observed, decided):
-        if not told(observed.node_set, wait):
-            yield Tell(warning=False, reason=wait, action="Wait")
+    wait = waiting(observed, decided)
+    if wait is not None and not told(observed.node_set, wait):
+        yield Tell(warning=False, reason=wait, action="Wait")
+    # Only the first is remembered by a condition, so only that is told.
+    fault = next(faults(observed, decided), None)
+    if fault is not None and not told(observed.node_set, fault):
+        yield Tell(warning=True, reason=fault, action="Sync")
     new = observed.node_set.status.node_set_hash != judged.revision
     if judged.best_effort and new and observed.node_set.spec.replicas:
         yield Tell(warning=True, reason=BEST_EFFORT, action="Sync")

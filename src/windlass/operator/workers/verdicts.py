@@ -7,6 +7,7 @@ from typing import Final
 from windlass.api.node_set import NodeSet
 from windlass.kube.objects import Pod
 from windlass.operator.conditions import Verdict
+from windlass.operator.workers.conf import doubts
 from windlass.operator.workers.decisions import Decisions
 from windlass.operator.workers.facts import failing
 from windlass.operator.workers.observe import Observed
@@ -41,7 +42,7 @@ class Counts:
 def verdicts(observed: Observed, judged: Judged, counts: Counts) -> list[Verdict]:
     wanted = observed.node_set.spec.replicas
     counted = Reason("Counted", f"{counts.available} of {wanted} workers are available")
-    fault = judged.refused or _fault(observed, judged.decided)
+    fault = judged.refused or next(faults(observed, judged.decided), None)
     progress = _progress(observed, judged.decided, counts)
     ready = judged.refused is None and counts.ready >= wanted
     quiet = BEST_EFFORT if judged.best_effort else Reason("AsExpected", "nothing is wrong")
@@ -57,8 +58,14 @@ def verdicts(observed: Observed, judged: Judged, counts: Counts) -> list[Verdict
     ]
 
 
-def waits(observed: Observed, decided: Decisions) -> Iterator[Reason]:
-    """What is not done yet because a job may be hurt."""
+def waiting(observed: Observed, decided: Decisions) -> Reason | None:
+    """What is not done yet because a job may be hurt, if there is nothing else to be done first."""
+    if decided.make or decided.taken:
+        return None
+    return next(_waits(observed, decided), None)
+
+
+def _waits(observed: Observed, decided: Decisions) -> Iterator[Reason]:
     until = "until Slurm says that their nodes are drained and idle"
     if observed.slurm is None:
         until += "; Slurm does not answer"
@@ -86,9 +93,9 @@ def _progress(observed: Observed, decided: Decisions, counts: Counts) -> Reason 
     if decided.taken:
         names = ", ".join(decided.taken[:SHOWN])
         return Reason("NameTaken", f"pods of others have the names of workers: {names}")
-    waiting = next(waits(observed, decided), None)
-    if waiting is not None:
-        return waiting
+    wait = waiting(observed, decided)
+    if wait is not None:
+        return wait
     if decided.scale_in or decided.update or decided.replace:
         number = len(decided.scale_in) + len(decided.update) + len(decided.replace)
         return Reason("Removing", f"{number} workers without jobs are being removed")
@@ -97,16 +104,18 @@ def _progress(observed: Observed, decided: Decisions, counts: Counts) -> Reason 
     return None
 
 
-def _fault(observed: Observed, decided: Decisions) -> Reason | None:
+def faults(observed: Observed, decided: Decisions) -> Iterator[Reason]:
+    """What keeps workers from working, the likeliest cause first."""
+    for doubt in doubts(observed.node_set):
+        yield Reason("ExtraConfDoubtful", str(doubt))
     bad = [(pod, failing(pod)) for pod in observed.pods if failing(pod)]
     if bad:
         pod, why = bad[0]
         sentence = f"{len(bad)} workers cannot start, among them {pod.metadata.name}: {why}"
-        return Reason("WorkersFailing", sentence)
+        yield Reason("WorkersFailing", sentence)
     if decided.taken:
         names = ", ".join(decided.taken[:SHOWN])
-        return Reason("NameTaken", f"pods of others have the names of workers: {names}")
-    return None
+        yield Reason("NameTaken", f"pods of others have the names of workers: {names}")
 
 
 def _named(pods: Sequence[Pod]) -> str:

@@ -190,6 +190,14 @@ def test_on_delete_leaves_old_workers_to_the_user() -> None:
     assert said(done)["Progressing"] == ("False", "Settled")
 
 
+def test_of_two_waits_the_first_is_told_and_both_are_not_told_again() -> None:
+    pods = (pod(0, revision="old"), pod(1, revision="old"))
+    done = plan(observed(node_set(replicas=1), pods=pods), NOW)
+
+    assert said(done)["Progressing"] == ("True", "ScaleInWaiting")
+    assert told(plan(observed(after(done, replicas=1), pods=pods), NOW)) == []
+
+
 # --- refusals ---------------------------------------------------------------------------------
 
 
@@ -308,6 +316,17 @@ def test_workers_that_cannot_start_make_the_set_degraded() -> None:
 
     assert said(done)["Degraded"] == ("True", "WorkersFailing")
     assert "w-0: ImagePullBackOff" in message(done, "Degraded")
+
+
+def test_a_key_that_slurm_may_not_know_is_told_and_workers_are_made_all_the_same() -> None:
+    done = plan(observed(node_set(extraConf="Wieght=3")), NOW)
+
+    assert made(done) == ["w-0"]
+    assert said(done)["Degraded"] == ("True", "ExtraConfDoubtful")
+    assert "Wieght: Slurm knows no such key here; did you mean Weight?" in message(done, "Degraded")
+    assert "ExtraConfDoubtful" in told(done)
+    again = plan(observed(after(done, extraConf="Wieght=3")), NOW)
+    assert "ExtraConfDoubtful" not in told(again)
 
 
 def test_ssh_brings_its_configuration() -> None:
