@@ -1,0 +1,1 @@
+"""slurmctld: the Controller, its configuration, keys, pod and Services."""
