@@ -47,6 +47,10 @@ class Subject:
         return Regarding(self.kind.api_version, self.kind.kind, at.namespace, at.name, at.uid)
 
 
+class Taken(KubeError):
+    """Something of that name is there and is somebody else's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """An action that was not carried out."""
@@ -122,8 +126,18 @@ class Executor:
         try:
             await self._client.send(requests.create(kind, key.namespace, whole, Anything))
         except AlreadyExists:
+            await self._check_ours(subject, kind, key)
             return
         self._tell(subject, "CreateSucceeded", "Create", f"made {named(kind, key)}")
+
+    async def _check_ours(self, subject: Subject, kind: Kind, key: Key) -> None:
+        """What we made a moment ago may not be in the cache yet; what others made is no success."""
+        found = await self._client.send(requests.get(kind, key, Document))
+        owners = found.metadata.owner_references or ()
+        if owners and subject.metadata.uid not in {owner.uid for owner in owners}:
+            raise Taken(
+                f"{named(kind, key)} is there and belongs to {owners[0].kind} {owners[0].name}"
+            )
 
     async def _replace(self, subject: Subject, kind: Kind, body: Body) -> None:
         """Its pods live on as orphans and are taken over by what is applied next."""

@@ -20,8 +20,8 @@ from windlass.kube.reflector import Mirror
 from windlass.kube.wire import Document
 from windlass.operator import owned
 from windlass.operator.conditions import Verdict, conditions
-from windlass.operator.executor import Executor
-from windlass.operator.plan import Apply, Create, Plan
+from windlass.operator.executor import Executor, Subject
+from windlass.operator.plan import Action, Apply, Create, Plan
 from windlass.operator.reading import decode
 from windlass.operator.reconciler import NotCarriedOut, Reconciler, Room
 from windlass.operator.waking import wire
@@ -79,6 +79,7 @@ class Stage:
     kube: FakeKube
     queues: dict[kinds.Kind, Queue[Key]]
     reconciler: Reconciler[Seen]
+    executor: Executor
     told: Told
 
     async def create(self, kind: kinds.Kind, name: str, **fields: Any) -> None:
@@ -103,6 +104,10 @@ class Stage:
             except TimeoutError:
                 return
 
+    async def execute(self, subject: Subject, *actions: Action) -> None:
+        failures = await self.executor.carry_out(subject, Plan(actions))
+        assert not failures, "; ".join(str(failure) for failure in failures)
+
     def writes(self) -> list[str]:
         return [each.name[0] for each in self.kube.asked if each.method != "GET"]
 
@@ -120,9 +125,9 @@ async def staged() -> AsyncIterator[Stage]:
     task = asyncio.create_task(mirror.run())
     try:
         await mirror.synced()
-        yield Stage(
-            kube, queues, Reconciler(room, world, Executor(kube, world, told), lambda: NOW), told
-        )
+        executor = Executor(kube, world, told)
+        reconciler = Reconciler(room, world, executor, lambda: NOW)
+        yield Stage(kube, queues, reconciler, executor, told)
     finally:
         task.cancel()
         await asyncio.wait([task])
@@ -258,3 +263,25 @@ async def _a_malformed_resource() -> None:
 
 def test_a_resource_that_cannot_be_read_says_so_itself() -> None:
     asyncio.run(_a_malformed_resource())
+
+
+async def _a_name_is_taken(owner: str) -> None:
+    async with staged() as stage:
+        await stage.create(kinds.CONTROLLER, "slurm", spec={})
+        live = await stage.kube.send(requests.get(kinds.CONTROLLER, SLURM, Document))
+        uid = live.metadata.uid if owner == "itself" else "another"
+        reference = {"apiVersion": "v1", "kind": "Job", "name": owner, "uid": uid}
+        metadata = {"name": "w-0", "namespace": "default", "ownerReferences": [reference]}
+        pod = {"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        await stage.kube.send(requests.create(kinds.POD, "default", pod, Document))
+
+        await stage.execute(Subject(kinds.CONTROLLER, live.metadata), Create(kinds.POD, pod))
+
+
+def test_a_name_that_somebody_else_has_is_told_and_not_taken_for_ours() -> None:
+    with pytest.raises(AssertionError, match="belongs to Job other"):
+        asyncio.run(_a_name_is_taken("other"))
+
+
+def test_what_we_made_a_moment_ago_is_ours_though_no_cache_shows_it_yet() -> None:
+    asyncio.run(_a_name_is_taken("itself"))
