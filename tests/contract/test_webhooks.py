@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from tests.contract.kube_access import as_admin
 from tests.contract.plain_api import PlainApi, Refused, connected, run
 from tests.contract.slurm_kinds import SLINKY, manifest
 from tests.unit.api.validation.cases import (
+    ACCOUNTINGS,
     CLAIMS,
     CONFIG_MAPS,
     GOOD,
@@ -143,6 +145,8 @@ def kube_with_kinds(kube: RealKube, slurm_kinds: Kubectl) -> RealKube:
         slurm_kinds("create", "configmap", name, "-n", NAMESPACE, *entries)
     for name, modes in CLAIMS.items():
         slurm_kinds.apply(claim(name, sorted(modes)))
+    for name, keys in ACCOUNTINGS.items():
+        slurm_kinds.apply(json.dumps(manifest("Accounting", name, NAMESPACE, **keys)))
     return kube
 
 

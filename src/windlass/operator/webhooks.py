@@ -73,7 +73,7 @@ def _handler(webhook: Webhook, lookups: Lookups) -> Handler:
         except msgspec.ValidationError as error:
             return _unreadable(error)
         old = _readable(review.old, webhook.type)
-        context = await _context(new, review.namespace, lookups)
+        context = await _context(new, old, review.namespace, lookups)
         before = () if old is None else webhook.review(old, None, context)
         return _decision(ratchet(webhook.review(new, old, context), before))
 
@@ -99,14 +99,17 @@ def _unreadable(error: msgspec.ValidationError) -> Denied:
     return Denied("", (Cause(path.rstrip("`") or "spec", problem),))
 
 
-async def _context(new: Any, namespace: str, lookups: Lookups) -> Context:
+async def _context(new: Any, old: Any, namespace: str, lookups: Lookups) -> Context:
     if not isinstance(new, Controller):
         return Context(namespace)
     maps, claims = controller.config_maps(new.spec), controller.claims(new.spec)
+    specs = [] if old is None else [old.spec, new.spec]
+    accountings = {name for spec in specs for name in controller.accountings(spec)}
     return Context(
         namespace,
         files={name: await lookups.files(Key(namespace, name)) for name in maps},
         claims={name: await lookups.access_modes(Key(namespace, name)) for name in claims},
+        keys={name: await lookups.keys(Key(namespace, name)) for name in sorted(accountings)},
     )
 
 

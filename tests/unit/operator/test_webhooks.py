@@ -2,10 +2,12 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.contract.slurm_kinds import LEAST
 from tests.unit.api.validation.cases import (
+    ACCOUNTINGS,
     CLAIMS,
     CONFIG_MAPS,
     NAMESPACE,
@@ -13,6 +15,7 @@ from tests.unit.api.validation.cases import (
     hostname,
     refs,
 )
+from windlass.api.common import Keys
 from windlass.kube.admission import Allowed, Cause, Decision, Denied, Review
 from windlass.operator.webhooks import WEBHOOKS, handlers
 from windlass.values.key import Key
@@ -22,17 +25,22 @@ from windlass.values.key import Key
 class Asked:
     """What was looked up."""
 
-    keys: list[Key] = field(default_factory=list)
+    seen: list[Key] = field(default_factory=list)
 
     async def files(self, config_map: Key) -> frozenset[str] | None:
-        self.keys.append(config_map)
+        self.seen.append(config_map)
         found = CONFIG_MAPS.get(config_map.name)
         return None if found is None else frozenset(found)
 
     async def access_modes(self, claim: Key) -> frozenset[str] | None:
-        self.keys.append(claim)
+        self.seen.append(claim)
         found = CLAIMS.get(claim.name)
         return None if found is None else frozenset(found)
+
+    async def keys(self, accounting: Key) -> Keys | None:
+        self.seen.append(accounting)
+        found = ACCOUNTINGS.get(accounting.name)
+        return None if found is None else msgspec.convert(found, Keys)
 
 
 def body(kind: str, spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
@@ -87,7 +95,7 @@ def test_every_kind_has_its_path() -> None:
 def test_a_plain_object_is_allowed_and_nothing_is_looked_up(kind: str) -> None:
     lookups = Asked()
     assert answer(asked(kind, body(kind, {})), lookups) == Allowed()
-    assert lookups.keys == []
+    assert lookups.seen == []
 
 
 def test_problems_are_causes_and_cautions_are_warnings() -> None:
@@ -110,7 +118,7 @@ def test_what_a_controller_refers_to_is_looked_up_in_its_namespace() -> None:
     lookups = Asked()
     spec = {**refs("generated"), **backed_up("single")}
     decision = answer(asked("Controller", body("Controller", spec)), lookups)
-    assert lookups.keys == [Key(NAMESPACE, "generated"), Key(NAMESPACE, "single")]
+    assert lookups.seen == [Key(NAMESPACE, "generated"), Key(NAMESPACE, "single")]
     assert isinstance(decision, Denied)
     assert len(decision.causes) == 2
 
@@ -118,6 +126,16 @@ def test_what_a_controller_refers_to_is_looked_up_in_its_namespace() -> None:
 def test_an_update_is_measured_by_what_was() -> None:
     old, new = body("NodeSet", {}), body("NodeSet", {"controllerRef": {"name": "other"}})
     assert isinstance(answer(asked("NodeSet", new, old)), Denied)
+
+
+def test_keys_of_the_accounting_are_the_controllers_too() -> None:
+    lookups = Asked()
+    old = body("Controller", {"accountingRef": {"name": "plain"}})
+    new = body("Controller", {"accountingRef": {"name": "keyed"}})
+    decision = answer(asked("Controller", new, old), lookups)
+    assert lookups.seen == [Key(NAMESPACE, "keyed"), Key(NAMESPACE, "plain")]
+    assert isinstance(decision, Denied)
+    assert [cause.field for cause in decision.causes] == ["spec.slurmKeyRef.name", "spec.jwtKeyRef"]
 
 
 def test_a_fault_from_before_does_not_stop_another_change() -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from windlass.api.common import Keys
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -13,3 +15,5 @@ class Context:
     """The entries of ConfigMaps, by name."""
     claims: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
     """The access modes of PersistentVolumeClaims, by name."""
+    keys: Mapping[str, Keys | None] = field(default_factory=dict)
+    """The keys that Accountings name, by their name."""

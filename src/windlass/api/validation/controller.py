@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from windlass.api import names
-from windlass.api.common import LocalReference, SecretKey
+from windlass.api.common import Keys, LocalReference, SecretKey
 from windlass.api.controller import Controller, ControllerSpec
 from windlass.api.validation import configuration, references, services, words
 from windlass.api.validation.context import Context
@@ -58,7 +58,7 @@ def review(new: Controller, old: Controller | None, context: Context) -> tuple[F
         *_claim(spec, context),
         *configuration.lines("spec.extraConf", spec.extra_conf, SLURM_CONF, OWNED),
         *services.review(spec.service, "slurmctld", names.SLURMCTLD_PORT),
-        *(() if old is None else _changes(new, old)),
+        *(() if old is None else _changes(new, old, context)),
     )
 
 
@@ -72,6 +72,13 @@ def claims(spec: ControllerSpec) -> tuple[str, ...]:
     """The PersistentVolumeClaims that a review wants to know."""
     claim = spec.persistence.existing_claim
     return (claim,) if spec.ha and spec.ha.enabled and claim else ()
+
+
+def accountings(spec: ControllerSpec) -> tuple[str, ...]:
+    """The Accountings that a review wants to know: whose keys may be the Controller's too."""
+    ref = spec.accounting_ref
+    own = spec.slurm_key_ref and spec.jwt_key
+    return (ref.name,) if ref and ref.name and not own else ()
 
 
 # --- the name ----------------------------------------------------------------------------------
@@ -165,26 +172,34 @@ def _claim(spec: ControllerSpec, context: Context) -> Iterator[Finding]:
 # --- changes -----------------------------------------------------------------------------------
 
 
-def _changes(new: Controller, old: Controller) -> Iterator[Finding]:
-    before, now = _slurm_key(old), _slurm_key(new)
+def _changes(new: Controller, old: Controller, context: Context) -> Iterator[Finding]:
+    before, now = _slurm_key(old, context), _slurm_key(new, context)
     if before != now:
         yield Problem(
             "spec.slurmKeyRef.name",
             f"it cannot be changed from {before}: daemons that run would be refused",
-            "put the new key into that Secret",
+            "name that Secret, and put the new key into it",
         )
-    yield from references.jwt_key_stays(_jwt_key(new), _jwt_key(old))
+    yield from references.jwt_key_stays(_jwt_key(new, context), _jwt_key(old, context))
     yield from _persistence(new.spec, old.spec)
 
 
-def _slurm_key(controller: Controller) -> str:
-    ref = controller.spec.slurm_key_ref
-    return ref.name if ref else names.slurm_key(controller.metadata.name)
+def _slurm_key(controller: Controller, context: Context) -> str:
+    """Its own, else that of its Accounting, else the one that the operator makes."""
+    for keys in (controller.spec, _shared(controller.spec, context)):
+        if keys and keys.slurm_key_ref:
+            return keys.slurm_key_ref.name
+    return names.slurm_key(controller.metadata.name)
 
 
-def _jwt_key(controller: Controller) -> SecretKey:
+def _jwt_key(controller: Controller, context: Context) -> SecretKey:
+    shared = _shared(controller.spec, context)
     made = SecretKey(name=names.jwt_key(controller.metadata.name), key="jwt.key")
-    return controller.spec.jwt_key or made
+    return controller.spec.jwt_key or (shared.jwt_key if shared else None) or made
+
+
+def _shared(spec: ControllerSpec, context: Context) -> Keys | None:
+    return context.keys.get(spec.accounting_ref.name) if spec.accounting_ref else None
 
 
 def _persistence(new: ControllerSpec, old: ControllerSpec) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ def jwt_key_stays(new: SecretKey | None, old: SecretKey | None) -> Iterator[Find
         yield Problem(
             "spec.jwtKeyRef",
             f"it cannot be changed from {before}: tokens that are in use would be refused",
-            "put the new key into that Secret",
+            "name that Secret, and put the new key into it",
         )
 
 

@@ -14,6 +14,11 @@ CONFIG_MAPS = {
     "database": {"slurmdbd.conf"},
     "odd": {"notes.txt"},
 }
+# Keys that Accountings name.
+ACCOUNTINGS: dict[str, dict[str, Any]] = {
+    "keyed": {"slurmKeyRef": KEY, "jwtKeyRef": KEY},
+    "plain": {},
+}
 CLAIMS = {"shared": {"ReadWriteMany"}, "single": {"ReadWriteOnce"}}
 
 
@@ -114,6 +119,13 @@ GOOD = [
     good("Controller", {"slurmKeyRef": {"name": "slurm-auth-slurm", "key": "slurm.key"}}, {}),
     good("Controller", {"jwtKeyRef": {"name": "slurm-auth-jwt", "key": "jwt.key"}}, {}),
     good("Controller", {"jwtKeyRef": KEY}, {"jwtHs256KeyRef": KEY}),
+    good("Controller", {"accountingRef": {"name": "plain"}}, {}),
+    good("Controller", {"accountingRef": {"name": "absent"}}, {}),
+    good(
+        "Controller",
+        {"slurmKeyRef": KEY, "jwtKeyRef": KEY},
+        {"accountingRef": {"name": "keyed"}},
+    ),
     good(
         "Controller",
         {"persistence": {"enabled": False, "existingClaim": "b"}},
@@ -268,6 +280,13 @@ REFUSED = [
     # changes
     change("Controller", {}, {"slurmKeyRef": OTHER}, "spec.slurmKeyRef.name", "slurm-auth-slurm"),
     change("Controller", {"slurmKeyRef": KEY}, {}, "spec.slurmKeyRef.name"),
+    change("Controller", {}, {"accountingRef": {"name": "keyed"}}, "spec.slurmKeyRef.name"),
+    change(
+        "Controller",
+        {"accountingRef": {"name": "keyed"}},
+        {"accountingRef": {"name": "plain"}},
+        "spec.jwtKeyRef",
+    ),
     change("Controller", {}, {"jwtKeyRef": OTHER}, "spec.jwtKeyRef", "jwt.key of slurm-auth-jwt"),
     change("Controller", {"jwtKeyRef": KEY}, {"jwtHs256KeyRef": OTHER}, "spec.jwtKeyRef"),
     change(

@@ -5,6 +5,7 @@ import pytest
 
 from tests.contract.slurm_kinds import SLINKY
 from tests.unit.api.validation.cases import (
+    ACCOUNTINGS,
     CLAIMS,
     CONFIG_MAPS,
     GOOD,
@@ -14,6 +15,7 @@ from tests.unit.api.validation.cases import (
     WARNED,
     Case,
 )
+from windlass.api.common import Keys
 from windlass.api.controller import Controller
 from windlass.api.validation import Caution, Context, Finding, Problem, controller, ratchet
 from windlass.operator.webhooks import WEBHOOKS
@@ -23,6 +25,10 @@ CONTEXT = Context(
     NAMESPACE,
     files={**{name: frozenset(files) for name, files in CONFIG_MAPS.items()}, "absent": None},
     claims={**{name: frozenset(modes) for name, modes in CLAIMS.items()}, "not-yet-there": None},
+    keys={
+        **{name: msgspec.convert(keys, Keys) for name, keys in ACCOUNTINGS.items()},
+        "absent": None,
+    },
 )
 
 
@@ -95,5 +101,8 @@ def test_a_review_says_which_objects_it_wants_to_know() -> None:
         "slurm-epilog-slurmctld",
     )
     assert controller.claims(new.spec) == ("slurm-state",)
+    assert controller.accountings(new.spec) == ()  # it names both keys itself
     plain: Controller = decoded("Controller", "slurm", {"persistence": {"existingClaim": "x"}})
     assert controller.claims(plain.spec) == ()
+    keyless: Controller = decoded("Controller", "slurm", {"accountingRef": {"name": "a"}})
+    assert controller.accountings(keyless.spec) == ("a",)
