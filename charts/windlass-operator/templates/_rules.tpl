@@ -51,6 +51,9 @@
 - apiGroups: [""]
   resources: [configmaps, persistentvolumeclaims]
   verbs: [get]
+- apiGroups: [slinky.slurm.net]
+  resources: [accountings]
+  verbs: [get]
 {{- if .Values.webhook.podsBinding }}
 - apiGroups: [""]
   resources: [pods]
