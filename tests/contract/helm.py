@@ -1,11 +1,12 @@
 """Helm, as a person would call it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 import yaml
 
 from windlass.local.process import run
@@ -16,6 +17,8 @@ KUBERNETES: Final = "1.36.3"
 
 Body = dict[str, Any]
 Values = Mapping[str, Any]
+# A key, its value, the place in an object where it must show, and as what.
+Effect = tuple[str, Any, str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +74,24 @@ class Helm:
 
 def parsed(text: str) -> Rendered:
     return Rendered(tuple(found for found in yaml.safe_load_all(text) if found))
+
+
+def at(body: Any, path: str) -> Any:
+    """What stands at a path such as `spec/template/spec/containers/0/image`; None if nothing."""
+    for word in path.split("/"):
+        if isinstance(body, list):
+            body = body[int(word)] if int(word) < len(body) else None
+        else:
+            body = (body or {}).get(word)
+    return body
+
+
+def nested(path: str, value: Any) -> Body:
+    """Values that hold one key: `a.b` and 1 are {a: {b: 1}}."""
+    for word in reversed(path.split(".")):
+        value = {word: value}
+    return dict(value)
+
+
+def effects(table: Sequence[Effect]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("effect", table, ids=[f"{key}->{at}" for key, _, at, _ in table])
