@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -14,11 +14,13 @@ from windlass.slurm.call import Request
 from windlass.slurm.client import Client
 from windlass.slurm.specs import JobSpec
 from windlass.slurm.tokens import StaticToken
-from windlass.slurm.transport import Address, HttpTransport
+from windlass.slurm.transport import Address, HttpTransport, Transport
 from windlass.slurm.versions import Version
+from windlass.testing.fake_accounting import FakeAccounting
 from windlass.testing.fake_cluster import FakeCluster
 from windlass.testing.fake_slurm import FakeSlurm
 from windlass.testing.slurm import RealSlurm
+from windlass.testing.slurm_accounting import AccountedSlurm
 
 T = TypeVar("T")
 NEWEST: Final = max(Version)
@@ -84,25 +86,88 @@ def external_job(nodes: list[str], **fields: object) -> JobSpec:
 
 @contextmanager
 def fake_world(version: Version) -> Iterator[World]:
-    fake = FakeSlurm(FakeCluster(now=time.time))
-    fake.bad_tokens.add("forged")
-    fake.plain_users.add("plain")
+    fake = fake_slurm()
     with asyncio.Runner() as runner:
-        yield World(
-            runner,
-            *(
-                Client(fake, StaticToken(token), version)
-                for token in ("root", "forged", "plain", "")
-            ),
-        )
+        yield World(runner, *clients(fake, FAKE_TOKENS, version))
 
 
 @contextmanager
 def real_world(slurm: RealSlurm, version: Version) -> Iterator[World]:
-    token = slurm.token()
-    forged = f"{token.rpartition('.')[0]}.bm90LXRoZS1rZXk"
     with asyncio.Runner() as runner:
         http = HttpTransport(Address.parse(slurm.url))
-        tokens = (token, forged, slurm.token("nobody"), "")
-        yield World(runner, *(Client(http, StaticToken(each), version) for each in tokens))
+        yield World(runner, *clients(http, real_tokens(slurm), version))
         runner.run(http.close())
+
+
+FAKE_TOKENS: Final = ("root", "forged", "plain", "")
+
+
+def fake_slurm() -> FakeSlurm:
+    fake = FakeSlurm(FakeCluster(now=time.time, name="contract"))
+    fake.bad_tokens.add("forged")
+    fake.plain_users.add("plain")
+    return fake
+
+
+def real_tokens(slurm: RealSlurm) -> tuple[str, ...]:
+    token = slurm.token()
+    forged = f"{token.rpartition('.')[0]}.bm90LXRoZS1rZXk"
+    return (token, forged, slurm.token("nobody"), "")
+
+
+def clients(transport: Transport, tokens: Iterable[str], version: Version) -> list[Client]:
+    return [Client(transport, StaticToken(token), version) for token in tokens]
+
+
+# --- With accounting -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Something that can be put to rest and woken."""
+
+    rest: Callable[[], None]
+    wake: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Accounted:
+    """A Slurm with slurmdbd, the real one or the fake."""
+
+    transport_to: Callable[[], Transport]
+    tokens: Callable[[], tuple[str, ...]]
+    slurmctld_port: int
+    outages: Mapping[str, Outage]
+
+    @contextmanager
+    def world(self, version: Version) -> Iterator[World]:
+        with asyncio.Runner() as runner:
+            transport = self.transport_to()
+            yield World(runner, *clients(transport, self.tokens(), version))
+            runner.run(transport.close())
+
+
+def fake_accounted() -> Accounted:
+    fake = fake_slurm()
+    books = fake.accounting = FakeAccounting(fake.cluster)
+
+    def turned(*, down: bool) -> None:
+        books.down = down
+
+    outage = Outage(lambda: turned(down=True), lambda: turned(down=False))
+    outages = {"database": outage, "slurmdbd": outage}
+    return Accounted(lambda: fake, lambda: FAKE_TOKENS, books.port, outages)
+
+
+def real_accounted(server: AccountedSlurm) -> Accounted:
+    slurm = server.slurm
+    outages = {
+        "database": Outage(server.database.rest, server.database.wake),
+        "slurmdbd": Outage(server.rest_slurmdbd, server.wake_slurmdbd),
+    }
+    return Accounted(
+        lambda: HttpTransport(Address.parse(slurm.url)),
+        lambda: real_tokens(slurm),
+        slurm.slurmctld_port,
+        outages,
+    )

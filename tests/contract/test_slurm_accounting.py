@@ -1,4 +1,4 @@
-"""slurmdbd's half of the API on a real slurmdbd and MariaDB, in all four versions."""
+"""slurmdbd's half of the API, alike on the fake and on a real slurmdbd with MariaDB."""
 
 import itertools
 import time
@@ -8,28 +8,56 @@ from typing import Any, Final
 import pytest
 from msgspec import structs
 
-from tests.contract.slurm_world import NEWEST, World, real_world
+from tests.contract.slurm_world import (
+    NEWEST,
+    Accounted,
+    World,
+    fake_accounted,
+    real_accounted,
+)
 from windlass.slurm import requests, slurmdb
 from windlass.slurm.accounting import Account, Association, Qos, User
 from windlass.slurm.call import Request
 from windlass.slurm.errors import Absent, Busy, Errno, Refused, Unauthorized, Unavailable
 from windlass.slurm.model import UNLIMITED
 from windlass.slurm.versions import Version
-from windlass.testing.slurm_accounting import AccountedSlurm
 
 CLUSTER: Final = "contract"
 _NUMBERS: Final = itertools.count()
 
 
-@pytest.fixture(params=list(Version), ids=lambda version: version.name.lower())
-def world(request: pytest.FixtureRequest, accounted_slurm: AccountedSlurm) -> Iterator[World]:
-    with real_world(accounted_slurm.slurm, request.param) as made:
+WORLDS: Final = [("fake", NEWEST), *(("real", version) for version in Version)]
+
+
+@pytest.fixture(scope="module", params=["fake", "real"])
+def both(request: pytest.FixtureRequest) -> Accounted:
+    """Each of the two, for what is not a matter of versions."""
+    return accounted(request, request.param)
+
+
+def accounted(request: pytest.FixtureRequest, kind: str) -> Accounted:
+    if kind == "fake":
+        return fake_accounted()
+    return real_accounted(request.getfixturevalue("accounted_slurm"))
+
+
+@pytest.fixture(scope="module", params=WORLDS, ids=lambda it: f"{it[0]}-{it[1].name.lower()}")
+def each(request: pytest.FixtureRequest) -> tuple[Accounted, Version]:
+    """The fake, and the real one in all its versions."""
+    kind, version = request.param
+    return accounted(request, kind), version
+
+
+@pytest.fixture
+def world(each: tuple[Accounted, Version]) -> Iterator[World]:
+    slurm, version = each
+    with slurm.world(version) as made:
         yield made
 
 
 @pytest.fixture
-def newest(accounted_slurm: AccountedSlurm) -> Iterator[World]:
-    with real_world(accounted_slurm.slurm, NEWEST) as made:
+def newest(both: Accounted) -> Iterator[World]:
+    with both.world(NEWEST) as made:
         yield made
 
 
@@ -71,11 +99,11 @@ def test_tres(world: World) -> None:
     assert {1: "cpu", 2: "mem", 4: "node"}.items() <= kinds.items()
 
 
-def test_a_slurmctld_registers_its_cluster(world: World, accounted_slurm: AccountedSlurm) -> None:
+def test_a_slurmctld_registers_its_cluster(world: World, each: tuple[Accounted, Version]) -> None:
     cluster = world.send(slurmdb.cluster(CLUSTER))
 
-    assert (cluster.host, cluster.port) == ("127.0.0.1", accounted_slurm.slurm.slurmctld_port)
-    assert "cpu" in {each.type for each in cluster.tres}
+    assert (cluster.host, cluster.port) == ("127.0.0.1", each[0].slurmctld_port)
+    assert "cpu" in {kind.type for kind in cluster.tres}
     assert cluster in world.send(slurmdb.clusters())
 
 
@@ -224,6 +252,59 @@ def test_what_slurm_cannot_associate_it_ignores_without_a_word(newest: World) ->
     assert len(newest.send(slurmdb.associations(user=user))) == 1
 
 
+def test_a_new_association_has_no_limits(newest: World) -> None:
+    account = account_of(newest)
+    seen = the_association(newest, account, user_of(newest, account))
+
+    limits = {seen.max_jobs, seen.max_submitted, seen.max_wall_minutes, seen.priority}
+    assert limits == {UNLIMITED}
+    assert (seen.shares, seen.qos, seen.parent, seen.is_default) == (1, ("normal",), "", True)
+    assert the_association(newest, account).parent == "root"
+
+
+def test_an_association_makes_no_user(newest: World) -> None:
+    account, name = account_of(newest), fresh("user")
+    newest.send(slurmdb.write_associations([Association(account, CLUSTER, name)]))
+
+    assert the_association(newest, account, name).is_default
+    with pytest.raises(Absent):
+        newest.send(slurmdb.user(name))
+
+
+def test_a_default_qos_that_is_not_there_is_ignored_without_a_word(newest: World) -> None:
+    account = account_of(newest)
+    wanted = Association(account, CLUSTER, default_qos="absent", max_jobs=3)
+    newest.send(slurmdb.write_associations([wanted]))
+
+    assert the_association(newest, account).default_qos == ""
+
+
+def test_a_user_outlives_its_only_account(newest: World) -> None:
+    account = account_of(newest)
+    user = user_of(newest, account)
+    newest.send(slurmdb.delete_account(account))
+
+    assert newest.send(slurmdb.user(user)) == User(user)
+    assert newest.send(slurmdb.associations(user=user)) == ()
+
+
+def test_an_account_without_an_association_can_get_one(newest: World) -> None:
+    name = fresh("account")
+    newest.send(slurmdb.write_accounts([Account(name, "kept")]))
+
+    assert newest.send(slurmdb.add_account(Account(name, "new")))
+    assert the_association(newest, name).parent == "root"
+    assert newest.send(slurmdb.account(name)).description == "kept"
+
+
+def test_a_user_is_not_added_to_an_account_that_is_not_there(newest: World) -> None:
+    name = fresh("user")
+
+    assert not newest.send(slurmdb.add_user(User(name), "absent", cluster=CLUSTER))
+    with pytest.raises(Absent):
+        newest.send(slurmdb.user(name))
+
+
 # --- QOS -----------------------------------------------------------------------------------
 
 
@@ -261,6 +342,17 @@ def test_a_qos_that_is_changed_keeps_all_but_its_flags(world: World) -> None:
 
     assert (seen.description, seen.max_jobs, seen.priority) == ("urgent", 5, 20)
     assert seen.flags == frozenset()
+
+
+def test_a_new_qos_has_no_limits(newest: World) -> None:
+    name = fresh("qos")
+    newest.send(slurmdb.write_qos([Qos(name)]))
+    seen = newest.send(slurmdb.qos(name))
+
+    limits = [seen.max_jobs, seen.max_jobs_per_user, seen.max_jobs_per_account]
+    assert {*limits, seen.max_wall_minutes} == {UNLIMITED}
+    assert (seen.priority, seen.usage_factor) == (0, 1)
+    assert seen.preempt_modes == {"DISABLED"}
 
 
 # --- Past jobs -----------------------------------------------------------------------------
@@ -429,28 +521,16 @@ EVERY_KIND: list[Request[Any]] = [
 ]
 
 
-def test_without_its_database_accounting_is_unavailable_and_slurm_is_not(
-    newest: World, accounted_slurm: AccountedSlurm
+@pytest.mark.parametrize("what", ["database", "slurmdbd"])
+def test_without_it_accounting_is_unavailable_and_slurm_is_not(
+    newest: World, both: Accounted, what: str
 ) -> None:
     account = account_of(newest)
-    accounted_slurm.database.rest()
+    both.outages[what].rest()
     for request in EVERY_KIND:
         with pytest.raises(Unavailable):
             newest.send(request)
     assert newest.send(requests.ping())[0].responding
-    accounted_slurm.database.wake()
+    both.outages[what].wake()
 
     assert newest.send(slurmdb.account(account)).name == account
-
-
-def test_without_slurmdbd_accounting_is_unavailable_and_slurm_is_not(
-    newest: World, accounted_slurm: AccountedSlurm
-) -> None:
-    accounted_slurm.rest_slurmdbd()
-    for request in EVERY_KIND:
-        with pytest.raises(Unavailable):
-            newest.send(request)
-    assert newest.send(requests.ping())[0].responding
-    accounted_slurm.wake_slurmdbd()
-
-    assert newest.send(slurmdb.ping())[0].responding

@@ -38,7 +38,7 @@ from windlass.slurm.call import Request
 from windlass.slurm.client import Client
 from windlass.slurm.errors import Absent, Busy, SlurmError, Unavailable
 from windlass.slurm.mirror import Feed, Mirror
-from windlass.slurm.model import Job, Listing
+from windlass.slurm.model import Job, Listing, Submitted
 from windlass.slurm.pace import Pace
 from windlass.slurm.specs import JobSpec, NodeUpdate, PartitionSpec, ReservationSpec
 from windlass.slurm.table import Change
@@ -54,6 +54,17 @@ TIMEOUT: Final = 1.0
 BUSY: Final = refused("429 Too Many Requests")
 BROKEN: Final = refused("500 Internal Server Error")
 AWAY: Final = refused("503 Service Unavailable")
+FAULTS: Final[list[Fault]] = [
+    cut_before,
+    cut_after,
+    half_sent,
+    dribbled,
+    silence,
+    BUSY,
+    BROKEN,
+    AWAY,
+    nothing,
+]
 
 
 @asynccontextmanager
@@ -150,6 +161,33 @@ def test_a_write_is_sent_exactly_once_and_may_have_been_carried_out(
     through(own_slurm, scenario)
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_became_of_each_of_many_writes_is_what_its_caller_was_told(
+    own_slurm: RealSlurm, seed: int
+) -> None:
+    chance = random.Random(seed)
+
+    async def scenario(client: Client, direct: Client, proxy: Proxy) -> None:
+        proxy.faults += chance.choices(FAULTS, k=40)
+        names = [f"fate-{seed}-{number}" for number in range(40)]
+        answers = await asyncio.gather(
+            *(client.send(requests.submit(named(name))) for name in names), return_exceptions=True
+        )
+        assert len(proxy.seen) == len(names)
+        listing = await direct.send(requests.jobs())
+        assert listing is not None
+        made = Counter(job.name for job in listing.items)
+        for name, answer in zip(names, answers, strict=True):
+            if isinstance(answer, Unavailable):
+                assert answer.sent
+                assert made[name] <= 1
+            else:
+                assert made[name] == (0 if isinstance(answer, Busy) else 1)
+        assert {type(answer) for answer in answers} == {Submitted, Busy, Unavailable}
+
+    through(own_slurm, scenario)
+
+
 def test_a_write_that_is_not_answered_in_time_may_have_been_carried_out(
     own_slurm: RealSlurm,
 ) -> None:
@@ -236,17 +274,6 @@ class Witness:
 QUICK: Final = Pace(
     busy=Seconds(0.02), rest=Seconds(0.1), failed_first=Seconds(0.02), failed_most=Seconds(0.2)
 )
-MIRROR_FAULTS: Final[list[Fault]] = [
-    cut_before,
-    cut_after,
-    half_sent,
-    dribbled,
-    silence,
-    BUSY,
-    BROKEN,
-    AWAY,
-    nothing,
-]
 
 
 async def churn(direct: Client, stem: str, chance: random.Random) -> Counter[str]:
@@ -303,7 +330,7 @@ def test_a_mirror_survives_whatever_happens_to_it(own_slurm: RealSlurm, seed: in
     async def scenario(client: Client, direct: Client, proxy: Proxy) -> None:
         async with mirrored(client, **quick_mirror()) as mirror:
             witnesses = [Witness(feed) for feed in mirror.feeds]
-            proxy.faults += chance.choices(MIRROR_FAULTS, k=150)
+            proxy.faults += chance.choices(FAULTS, k=150)
             born = await churn(direct, f"storm{seed}", chance)
             await direct.send(requests.create_nodes(external(f"last{seed}")))
             await until(lambda: not proxy.faults, within=60)
@@ -327,11 +354,11 @@ def test_a_mirror_is_current_again_after_slurmctld_was_killed_amid_faults(
         await direct.send(requests.create_nodes(external("killed-[0-3]")))
         async with mirrored(client, **quick_mirror()) as mirror:
             witness = Witness(mirror.nodes)
-            proxy.faults += chance.choices(MIRROR_FAULTS, k=40)
+            proxy.faults += chance.choices(FAULTS, k=40)
             await asyncio.to_thread(own_slurm.rest_slurmctld)
             await until(lambda: mirror.nodes.table.unknown_since is not None)
             assert "killed-0" in mirror.nodes.table.items
-            proxy.faults += chance.choices(MIRROR_FAULTS, k=40)
+            proxy.faults += chance.choices(FAULTS, k=40)
             await asyncio.to_thread(own_slurm.wake_slurmctld)
             await direct.send(requests.create_nodes(external("risen-[0-3]")))
             await until(lambda: not proxy.faults, within=60)

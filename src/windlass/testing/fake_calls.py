@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from msgspec import convert, json, to_builtins
+from msgspec import json
 
 from windlass.slurm import wire
 from windlass.slurm.call import Response
 from windlass.slurm.errors import Errno
-from windlass.testing.fake_cluster import BASES, FakeCluster, Rejected, not_found, number
+from windlass.testing.fake_cluster import BASES, FakeCluster, Rejected, changed, not_found, number
 from windlass.values.hostlist import expand
 from windlass.values.malformed import Malformed
 
@@ -47,8 +47,8 @@ def diag(_slurm: FakeCluster, asked: Asked) -> Response:
     return Response(200, is_json=True, body=body)
 
 
-def conf(_slurm: FakeCluster, _asked: Asked) -> wire.Answer:
-    return wire.ConfAnswer(slurm_conf={"ClusterName": "fake"})
+def conf(slurm: FakeCluster, _asked: Asked) -> wire.Answer:
+    return wire.ConfAnswer(slurm_conf={"ClusterName": slurm.name})
 
 
 def nothing(_slurm: FakeCluster, _asked: Asked) -> wire.Answer:
@@ -194,6 +194,8 @@ def change_job(job: wire.WireJob, wanted: dict[str, Any]) -> None:
     for name in JOB_TEXTS:
         if name in wanted:
             setattr(job, name, wanted[name])
+    job.user_name = wanted.get("user_id", job.user_name)
+    job.group_name = wanted.get("group_id", job.group_name)
     job.hold = wanted.get("hold", job.hold)
     if "nodes" in wanted or not job.node_count.set:
         job.node_count = number(int(wanted.get("nodes", 1)))
@@ -283,18 +285,9 @@ def post_partitions(slurm: FakeCluster, asked: Asked) -> wire.Answer:
         for name in expand(nodes):
             slurm.node(name)
         old = slurm.partitions.get(wanted["name"], wire.WirePartition(name=wanted["name"]))
-        slurm.partitions[old.name] = convert(merged(to_builtins(old), wanted), wire.WirePartition)
+        slurm.partitions[old.name] = changed(old, wanted)
     slurm.touch("partitions")
     return wire.Answer()
-
-
-def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: merged(old[key], new[key])
-        if isinstance(old.get(key), dict) and isinstance(new.get(key), dict)
-        else new.get(key, old.get(key))
-        for key in old.keys() | new.keys()
-    }
 
 
 def delete_partition(slurm: FakeCluster, asked: Asked) -> wire.Answer:

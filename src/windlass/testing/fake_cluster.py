@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, TypeVar
 
-from msgspec import json
+from msgspec import Struct, convert, json, to_builtins
 
 from windlass.slurm import wire
 from windlass.slurm.call import Response
 from windlass.slurm.errors import Errno
 from windlass.values.hostlist import expand, fold
+
+T = TypeVar("T", bound=Struct)
 
 BASES: Final = frozenset({"IDLE", "MIXED", "ALLOCATED", "DOWN", "UNKNOWN"})
 
@@ -26,6 +28,7 @@ class Rejected(Exception):
 @dataclass(slots=True)
 class FakeCluster:
     now: Callable[[], float]
+    name: str = "fake"
     nodes: dict[str, wire.WireNode] = field(default_factory=dict)
     jobs: dict[int, wire.WireJob] = field(default_factory=dict)
     partitions: dict[str, wire.WirePartition] = field(default_factory=dict)
@@ -114,6 +117,20 @@ class FakeCluster:
         self.jobs[job.job_id] = job
         self.touch("jobs")
         return job
+
+
+def changed(old: T, wanted: dict[str, Any]) -> T:
+    """What was wanted, over what was there."""
+    return convert(_merged(to_builtins(old), wanted), type(old))
+
+
+def _merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: _merged(old[key], new[key])
+        if isinstance(old.get(key), dict) and isinstance(new.get(key), dict)
+        else new.get(key, old.get(key))
+        for key in old.keys() | new.keys()
+    }
 
 
 def number(value: float) -> wire.Number:

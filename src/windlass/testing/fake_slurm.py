@@ -2,12 +2,14 @@
 
 It is trusted as far as it passes tests/contract/test_slurm_calls.py, which the real one passes too.
 Jobs start when they are submitted and the nodes have room, and run until they are cancelled or
-`cluster.finish` ends them; there is no other scheduler, no time limit and no accounting.
+`cluster.finish` ends them; there is no other scheduler and no time limit. With `accounting` it
+answers slurmdbd's calls too.
 """
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Generic, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from msgspec import json
@@ -18,8 +20,12 @@ from windlass.slurm.client import TOKEN_HEADER
 from windlass.slurm.errors import Errno, Unavailable
 from windlass.slurm.transport import Message
 from windlass.slurm.versions import Version
-from windlass.testing.fake_calls import ROUTES, Asked, Handler, ping
+from windlass.testing import fake_slurmdb
+from windlass.testing.fake_accounting import FakeAccounting
+from windlass.testing.fake_calls import ROUTES, Asked, ping
 from windlass.testing.fake_cluster import FakeCluster, Rejected, rejection, said
+
+S = TypeVar("S")
 
 NO_SUCH_CALL: Final = Response(404, is_json=False, body=b"Unable to find requested URL endpoint.")
 
@@ -33,6 +39,7 @@ class FakeSlurm:
     bad_tokens: set[str] = field(default_factory=set)
     plain_users: set[str] = field(default_factory=set)
     """Tokens of users who may read but not administrate."""
+    accounting: FakeAccounting | None = None
     down: bool = False
     cut: bool = False
     calls: list[str] = field(default_factory=list)
@@ -44,38 +51,46 @@ class FakeSlurm:
         parts = urlsplit(message.target)
         _, api, version, path = parts.path.split("/", 3)
         self.calls.append(f"{message.method} /{path}")
+        if version not in {each.path for each in self.versions}:
+            return NO_SUCH_CALL
+        if api == "slurmdb" and self.accounting is not None:
+            return self._kept(self.accounting, message, f"/{path}", parts.query)
         if not message.headers.get(TOKEN_HEADER):
             return Response(401, is_json=False, body=b"Authentication failure")
-        if api != "slurm" or version not in {each.path for each in self.versions}:
-            return NO_SUCH_CALL
-        return self._answer(message, f"/{path}", parts.query)
+        return self._answer(message, f"/{path}", parts.query) if api == "slurm" else NO_SUCH_CALL
 
     async def close(self) -> None:
         """There is nothing to close."""
 
     def _answer(self, message: Message, path: str, query: str) -> Response:
-        for method, pattern, handler, administers in ROUTES:
-            found = re.fullmatch(pattern, path)
-            if method == message.method and found:
-                name = unquote(found[1]) if found.groups() else ""
-                values = {key: texts[0] for key, texts in parse_qs(query).items()}
-                body = json.decode(message.body) if message.body else {}
-                asked = Asked(name, values, body, int(self.cluster.now()))
-                return self._handled(message, handler, asked, administers=administers)
-        return NO_SUCH_CALL
-
-    def _handled(
-        self, message: Message, handler: Handler, asked: Asked, *, administers: bool
-    ) -> Response:
+        route = chosen(ROUTES, message.method, path)
+        if route is None:
+            return NO_SUCH_CALL
         token = message.headers[TOKEN_HEADER]
-        if handler is ping:  # a success in any case, even with a wrong token
+        if route.handler is ping:  # a success in any case, even with a wrong token
             return said(self._ping(token))
         try:
-            self._authorize(token, administers=administers)
-            answer = handler(self.cluster, asked)
+            self._authorize(token, administers=route.administers)
         except Rejected as error:
             return rejection(error)
-        return answer if isinstance(answer, Response) else said(answer)
+        return told(route.handler, self.cluster, self._asked(message, route.name, query))
+
+    def _kept(self, books: FakeAccounting, message: Message, path: str, query: str) -> Response:
+        """With a bad token, and with none, slurmrestd says here that it has no database."""
+        token = message.headers.get(TOKEN_HEADER, "")
+        if books.down or not token or token in self.bad_tokens:
+            return rejection(Rejected(Errno.ESLURM_DB_CONNECTION, 502))
+        route = chosen(fake_slurmdb.ROUTES, message.method, path)
+        if route is None:
+            return NO_SUCH_CALL
+        if route.administers and token in self.plain_users:
+            return rejection(Rejected(Errno.ESLURM_ACCESS_DENIED))
+        return told(route.handler, books, self._asked(message, route.name, query))
+
+    def _asked(self, message: Message, name: str, query: str) -> Asked:
+        values = {key: texts[0] for key, texts in parse_qs(query).items()}
+        body = json.decode(message.body) if message.body else {}
+        return Asked(name, values, body, int(self.cluster.now()))
 
     def _ping(self, token: str) -> wire.PingsAnswer:
         responding = not self.down and token not in self.bad_tokens
@@ -88,3 +103,32 @@ class FakeSlurm:
             raise Rejected(Errno.SLURM_PROTOCOL_AUTHENTICATION_ERROR, 511)
         if administers and token in self.plain_users:
             raise Rejected(Errno.ESLURM_USER_ID_MISSING)
+
+
+@dataclass(frozen=True, slots=True)
+class Route(Generic[S]):
+    """Who answers a request, about what, and whether only to an administrator."""
+
+    handler: Callable[[S, Asked], wire.Answer | Response]
+    name: str
+    administers: bool
+
+
+def chosen(
+    routes: Iterable[tuple[str, str, Callable[[S, Asked], wire.Answer | Response], bool]],
+    method: str,
+    path: str,
+) -> Route[S] | None:
+    for wanted, pattern, handler, administers in routes:
+        found = re.fullmatch(pattern, path)
+        if found and wanted == method:
+            return Route(handler, unquote(found[1]) if found.groups() else "", administers)
+    return None
+
+
+def told(handler: Callable[[S, Asked], wire.Answer | Response], state: S, asked: Asked) -> Response:
+    try:
+        answer = handler(state, asked)
+    except Rejected as error:
+        return rejection(error)
+    return answer if isinstance(answer, Response) else said(answer)
