@@ -216,18 +216,6 @@ def test_what_is_good_is_taken(
         ),
         (
             "Controller",
-            without(OUTSIDE, "slurmKeyRef"),
-            "spec.slurmKeyRef",
-            "external: true needs slurmKeyRef",
-        ),
-        (
-            "Controller",
-            without(OUTSIDE, "jwtKeyRef"),
-            "spec.jwtKeyRef",
-            "external: true needs jwtKeyRef",
-        ),
-        (
-            "Controller",
             {"ha": {"enabled": True}},
             "spec.persistence",
             "ha.enabled needs persistence.existingClaim",

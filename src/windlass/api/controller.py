@@ -93,17 +93,6 @@ class ControllerSpec(Keys, frozen=True, gc=False):
     __rules__: ClassVar[tuple[Rule, ...]] = (
         EXTERNAL_NEEDS_ADDRESS,
         Rule(
-            "!has(self.external) || !self.external || has(self.slurmKeyRef)",
-            "external: true needs slurmKeyRef: the key of the cluster that is outside",
-            ".slurmKeyRef",
-        ),
-        Rule(
-            "!has(self.external) || !self.external || has(self.jwtKeyRef) || "
-            "has(self.jwtHs256KeyRef)",
-            "external: true needs jwtKeyRef: the JWT key of the cluster that is outside",
-            ".jwtKeyRef",
-        ),
-        Rule(
             "!has(self.ha) || !self.ha.enabled || (has(self.persistence) && "
             "self.persistence.enabled && has(self.persistence.existingClaim) && "
             "self.persistence.existingClaim != '')",
