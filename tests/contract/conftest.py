@@ -10,6 +10,7 @@ import pytest
 from tests.contract import slurm_kinds as kinds_of_slurm
 from tests.contract.helm import Helm
 from tests.contract.kube_world import FakeWorld, KubeWorld, RealWorld
+from tests.unit.operator import conftest as golden_files
 from windlass.local import binaries, debian, images
 from windlass.local.kubectl import Kubectl
 from windlass.local.layout import Folders
@@ -131,6 +132,8 @@ def world(request: pytest.FixtureRequest) -> KubeWorld:
         return FakeWorld()
     return RealWorld(request.getfixturevalue("kube"))
 
+
+golden = golden_files.golden
 
 # --- Helm ----------------------------------------------------------------------------------
 

@@ -1,0 +1,96 @@
+"""The charts as a whole: their goldens, their stability, what their schemas refuse."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.contract.helm import CHARTS, Body, Helm
+from tests.unit.operator.conftest import Golden
+from windlass.local.errors import CommandFailed
+
+SLINKY = Path(__file__).parent / "slinky_values"
+VALUES: dict[tuple[str, str], Body | None] = {
+    ("windlass-operator", "default"): None,
+    ("windlass-operator", "slinky"): yaml.safe_load((SLINKY / "slurm-operator.yaml").read_text()),
+    ("windlass-operator", "chosen-namespaces"): {
+        "operator": {"namespaces": "a,b"},
+        "certManager": {"enabled": True},
+        "webhook": {"podsBinding": True},
+    },
+    ("slurm", "default"): None,
+    ("slurm", "slinky"): yaml.safe_load((SLINKY / "slurm.yaml").read_text()),
+    ("slurm", "mariadb"): {"accounting": {"enabled": True}, "mariadb": {"enabled": True}},
+}
+every = pytest.mark.parametrize(("chart", "name"), VALUES, ids="-".join)
+
+
+@every
+def test_what_is_rendered_is_as_it_was(helm: Helm, golden: Golden, chart: str, name: str) -> None:
+    golden(f"{chart}-{name}.yaml", helm.text(chart, VALUES[chart, name]))
+
+
+@every
+def test_two_renderings_are_the_same(helm: Helm, chart: str, name: str) -> None:
+    """As GitOps tools demand, who never see the cluster: nothing may be random."""
+    assert helm.text(chart, VALUES[chart, name]) == helm.text(chart, VALUES[chart, name])
+
+
+@every
+def test_helm_finds_nothing_to_complain_about(helm: Helm, chart: str, name: str) -> None:
+    assert "0 chart(s) failed" in helm.lint(chart, VALUES[chart, name])
+
+
+@pytest.mark.parametrize(
+    ("chart", "values", "place", "complaint"),
+    [
+        ("windlass-operator", {"operater": {}}, "''", "'operater'"),
+        ("windlass-operator", {"operator": {"replica": 1}}, "'/operator'", "'replica'"),
+        ("windlass-operator", {"operator": {"replicas": "1"}}, "'/operator/replicas'", "integer"),
+        ("windlass-operator", {"operator": {"metricsPort": "8080"}}, "metricsPort", "integer"),
+        ("windlass-operator", {"webhook": {"timeoutSeconds": 31}}, "timeoutSeconds", "30"),
+        ("windlass-operator", {"webhook": {"pdb": {"min": 1}}}, "'/webhook/pdb'", "'min'"),
+        ("windlass-operator", {"certManager": {"enable": True}}, "'/certManager'", "'enable'"),
+        (
+            "windlass-operator",
+            {"operator": {"image": {"name": "x"}}},
+            "'/operator/image'",
+            "'name'",
+        ),
+        ("slurm", {"partition": {}}, "''", "'partition'"),
+        ("slurm", {"controller": {"slurmctl": {}}}, "'/controller'", "'slurmctl'"),
+        ("slurm", {"controller": {"persistence": {"size": 1}}}, "persistence'", "'size'"),
+        ("slurm", {"nodesets": {"gpu": {"replica": 1}}}, "'/nodesets/gpu'", "'replica'"),
+        ("slurm", {"nodesets": {"gpu": {"scalingMode": "None"}}}, "scalingMode", "DaemonSet"),
+        ("slurm", {"nodesets": {"GPU": {}}}, "'GPU'", "pattern"),
+        ("slurm", {"nodesetDefaults": {"ssh": {"on": True}}}, "'/nodesetDefaults/ssh'", "'on'"),
+        ("slurm", {"loginsets": {"l": {"service": {"type": "x"}}}}, "service'", "'type'"),
+        ("slurm", {"partitions": {"p": {"nodeset": []}}}, "'/partitions/p'", "'nodeset'"),
+        ("slurm", {"accounting": {"storageConfig": {"user": "x"}}}, "storageConfig'", "'user'"),
+        ("slurm", {"slurmKey": {"secret": {}}}, "'/slurmKey'", "'secret'"),
+        ("slurm", {"clusterName": "two words"}, "'/clusterName'", "pattern"),
+        ("slurm", {"starter": {"nodeset": {"replica": 1}}}, "'/starter/nodeset'", "'replica'"),
+        ("slurm", {"mariadb": {"host": "x"}}, "'/mariadb'", "'host'"),
+        ("slurm", {"vendor": {"nvidia": {"dcgm": {"dir": "x"}}}}, "dcgm'", "'dir'"),
+    ],
+)
+def test_a_misspelt_or_mistaken_key_is_refused_by_name(
+    helm: Helm, chart: str, values: Body, place: str, complaint: str
+) -> None:
+    with pytest.raises(CommandFailed) as refused:
+        helm.template(chart, values)
+    assert place in str(refused.value)
+    assert complaint in str(refused.value)
+
+
+@pytest.mark.parametrize("chart", ["windlass-operator", "slurm"])
+def test_every_key_of_a_section_is_shown_in_the_values(chart: str) -> None:
+    """A key that only the schema knows would be found by nobody."""
+    values = yaml.safe_load((CHARTS / chart / "values.yaml").read_text())
+    schema = yaml.safe_load((CHARTS / chart / "values.schema.json").read_text())
+    older = {"global", "windlass-crds", "failurePolicy", "matchPolicy"}
+    for section, value in values.items():
+        known = schema["properties"][section].get("properties")
+        if isinstance(value, dict) and known is not None:
+            assert set(known) - set(value) - older == set(), section
+    assert set(schema["properties"]) - set(values) <= older
