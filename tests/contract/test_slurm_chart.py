@@ -643,6 +643,23 @@ def test_a_mariadb_that_nobody_would_use_is_refused(
         helm.template("slurm", {"accounting": accounting, "mariadb": {"enabled": True}})
 
 
+@effects(
+    [
+        ("image", {"repository": "i", "tag": "2"}, "containers/0/image", "i:2"),
+        ("resources.limits.cpu", 1, "containers/0/resources/limits/cpu", 1),
+        ("podSpec.securityContext.fsGroup", 7, "securityContext/fsGroup", 7),
+        ("podSpec.terminationGracePeriodSeconds", 0, "terminationGracePeriodSeconds", 0),
+        ("podSpec.tolerations", TOLERATIONS, "tolerations", TOLERATIONS),
+        ("podSpec.containers", SIDECAR, "containers/1", SIDECAR[0]),
+        ("podSpec.volumes", [{"name": "h", "emptyDir": {}}], "volumes/4/name", "h"),
+    ]
+)
+def test_a_key_of_mariadb_is_in_its_pod(helm: Helm, effect: Effect) -> None:
+    key, value, path, expected = effect
+    found = helm.template("slurm", with_mariadb(**nested(key, value))).one("StatefulSet")
+    assert at(found, f"spec/template/spec/{path}") == expected
+
+
 # --- Vendors ---------------------------------------------------------------------------------
 
 
