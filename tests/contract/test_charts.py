@@ -22,7 +22,7 @@ VALUES: dict[tuple[str, str], Body | None] = {
     ("slurm", "slinky"): yaml.safe_load((SLINKY / "slurm.yaml").read_text()),
     ("slurm", "mariadb"): {"accounting": {"enabled": True}, "mariadb": {"enabled": True}},
 }
-every = pytest.mark.parametrize(("chart", "name"), VALUES, ids="-".join)
+every = pytest.mark.parametrize(("chart", "name"), VALUES, ids=["-".join(key) for key in VALUES])
 
 
 @every

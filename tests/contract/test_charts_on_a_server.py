@@ -40,7 +40,7 @@ def dry_run(kubectl: Kubectl, *objects: Body) -> str:
     return kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", text=text)
 
 
-@pytest.mark.parametrize(("chart", "name"), VALUES, ids="-".join)
+@pytest.mark.parametrize(("chart", "name"), VALUES, ids=["-".join(key) for key in VALUES])
 def test_the_server_takes_every_object(helm: Helm, kubectl: Kubectl, chart: str, name: str) -> None:
     values = dict(VALUES[chart, name] or {})
     if name == "chosen-namespaces":
