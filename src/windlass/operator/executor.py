@@ -5,7 +5,7 @@ from typing import Protocol
 
 from windlass.kube import requests
 from windlass.kube.applying import Rendered, apply_if_different
-from windlass.kube.errors import AlreadyExists, KubeError, NotFound
+from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from windlass.kube.events import Happening, Regarding
 from windlass.kube.kinds import Kind
 from windlass.kube.meta import Meta
@@ -97,9 +97,10 @@ class Executor:
                 await self._create(subject, kind, body)
             case Replace(kind, body):
                 await self._replace(subject, kind, body)
-            case Delete(kind, key, uid, reason):
-                await self._delete(kind, key, uid)
-                self._tell(subject, "DeleteSucceeded", "Delete", f"{named(kind, key)}: {reason}")
+            case Delete(kind, key, _, reason):
+                if await self._delete(action):
+                    note = f"{named(kind, key)}: {reason}"
+                    self._tell(subject, "DeleteSucceeded", "Delete", note)
             case Annotate(kind, key, annotations):
                 changes = {"metadata": {"annotations": dict(annotations)}}
                 await self._client.send(requests.merge_patch(kind, key, changes, Anything))
@@ -149,11 +150,14 @@ class Executor:
             self._tell(subject, "DeleteSucceeded", "Delete", f"made anew: {named(kind, key)}")
         await self._client.send(requests.apply(kind, body, MANAGER, Anything))
 
-    async def _delete(self, kind: Kind, key: Key, uid: str) -> None:
+    async def _delete(self, action: Delete) -> bool:
+        """Whether it was there to be deleted, as it was seen; if not, the watch will tell us."""
+        how = Deletion(uid=action.uid, version=action.version)
         try:
-            await self._client.send(requests.delete(kind, key, Deletion(uid=uid)))
-        except NotFound:
-            return
+            await self._client.send(requests.delete(action.kind, action.key, how))
+        except (NotFound, Conflict):
+            return False
+        return True
 
     async def _live(self, kind: Kind, key: Key) -> Document | None:
         return await self._view.read(kind, key) if kind in CONTENT else self._view.get(kind, key)
