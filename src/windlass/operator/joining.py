@@ -1,13 +1,8 @@
-"""What a daemon must be told to join a Slurm cluster: whom to ask, and with which key."""
-
-from typing import Final
+"""What a daemon must be told to join a Slurm cluster: whom to ask, and where workers are."""
 
 from windlass.api import names
-from windlass.api.common import SecretKey
 from windlass.api.controller import Controller
 from windlass.operator.pods.service import port_of
-
-SLURM_KEY_ENTRY: Final = "slurm.key"
 
 
 def conf_server(controller: Controller) -> str:
@@ -18,12 +13,6 @@ def conf_server(controller: Controller) -> str:
     meta = controller.metadata
     port = port_of(controller.spec.service, names.SLURMCTLD_PORT)
     return f"{names.slurmctld(meta.name)}.{meta.namespace}:{port}"
-
-
-def slurm_key(controller: Controller) -> SecretKey:
-    """Where slurm.key is: the user's, or the one that the operator made."""
-    made = SecretKey(name=names.slurm_key(controller.metadata.name), key=SLURM_KEY_ENTRY)
-    return controller.spec.slurm_key_ref or made
 
 
 def workers_domain(controller: Controller, domain: str) -> str:

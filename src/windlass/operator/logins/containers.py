@@ -23,13 +23,13 @@ umask 077
 owner=$(id -u "$SLURM_USER" 2>/dev/null || echo {names.SLURM_UID})
 group=$(id -g "$SLURM_USER" 2>/dev/null || echo {names.SLURM_UID})
 mkdir -p /mnt/etc/slurm
-for file in /mnt/slurm/*.conf /mnt/slurm/*.key; do
+for file in /mnt/slurm/*.conf /mnt/slurm/*.key /mnt/slurm/*.jwks; do
   [ -f "$file" ] || continue
   copy=/mnt/etc/slurm/${{file##*/}}
   cp "$file" "$copy"
   chown "$owner:$group" "$copy"
   case $copy in
-    */slurmdbd.conf | *.key) chmod 600 "$copy" ;;
+    */slurmdbd.conf | *.key | *.jwks) chmod 600 "$copy" ;;
     *) chmod 644 "$copy" ;;
   esac
 done

@@ -2,70 +2,68 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
-
-import msgspec
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from windlass.api import names
-from windlass.api.common import SecretKey
-from windlass.api.controller import Controller
 from windlass.api.login_set import LoginSet
-from windlass.kube.kinds import CONTROLLER, DEPLOYMENT, LOGIN_SET, SECRET, SERVICE, Kind
-from windlass.kube.objects import Deployment, Secret
+from windlass.kube import kinds
+from windlass.kube.objects import Deployment, Pod, Secret
 from windlass.kube.wire import Document
-from windlass.operator import joining
+from windlass.operator.keys import entry
 from windlass.operator.logins import words
+from windlass.operator.membership import Membership, membership
+from windlass.operator.reading import decode
 from windlass.operator.site import Site
+from windlass.operator.world import View
 from windlass.values.key import Key
 
-HostKeys = Mapping[str, bytes]
-
-
-class World(Protocol):
-    """The caches, and what is fetched when it changed."""
-
-    def get(self, kind: Kind, key: Key) -> Document | None: ...
-
-    async def read(self, kind: Kind, key: Key) -> Document | None: ...
+HostKeys: TypeAlias = Mapping[str, bytes]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observed:
     login_set: LoginSet
-    controller: Controller | None = None
-    slurm_key: bytes | None = None
-    sssd_conf: bytes | None = None
-    host_keys: HostKeys
+    membership: Membership | None = None
+    sssd_conf: bytes | None = field(default=None, repr=False)
+    host_keys: HostKeys = field(repr=False)
     host_keys_kept: bool
     """Whether the host keys are in their Secret; if not they are new."""
     deployment: Deployment | None = None
+    pods: tuple[Pod, ...] = ()
     service: dict[str, Any] | None = None
+    site: Site = field(default_factory=Site)
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """Reads for a pass; what it is made with is the same for all of them."""
+
     site: Site
+    make_host_keys: Callable[[], HostKeys]
+    """Called where a LoginSet has none yet, in a thread: it takes half a second."""
 
+    async def observe(self, view: View, document: Document) -> Observed:
+        login_set = decode(document, LoginSet)
+        key, spec = login_set.metadata.key, login_set.spec
+        kept = await view.read(kinds.SECRET, Key(key.namespace, names.ssh_host_keys(key.name)))
+        deployment, service = view.get(kinds.DEPLOYMENT, key), view.get(kinds.SERVICE, key)
+        return Observed(
+            login_set=login_set,
+            membership=await membership(view, key.namespace, spec.controller_ref),
+            sssd_conf=await _sssd_conf(view, login_set),
+            host_keys=await self._host_keys(kept),
+            host_keys_kept=kept is not None,
+            deployment=decode(deployment, Deployment) if deployment else None,
+            pods=tuple(view.pods(kinds.LOGIN_SET, key)),
+            service=service.body if service else None,
+            site=self.site,
+        )
 
-async def observe(
-    world: World, key: Key, site: Site, make_host_keys: Callable[[], HostKeys]
-) -> Observed | None:
-    """Read it all; None where the LoginSet is gone or going. Host keys are made if absent."""
-    found = world.get(LOGIN_SET, key)
-    if found is None or found.metadata.deletion_timestamp is not None:
-        return None
-    login_set = msgspec.convert(found.body, LoginSet)
-    controller = _controller(world, login_set)
-    kept = await _secret(world, Key(key.namespace, names.ssh_host_keys(key.name)))
-    deployment, service = world.get(DEPLOYMENT, key), world.get(SERVICE, key)
-    return Observed(
-        login_set=login_set,
-        controller=controller,
-        slurm_key=await _slurm_key(world, controller),
-        sssd_conf=await _entry(world, key.namespace, login_set.spec.sssd_conf_ref),
-        host_keys=await asyncio.to_thread(make_host_keys) if kept is None else host_keys_in(kept),
-        host_keys_kept=kept is not None,
-        deployment=msgspec.convert(deployment.body, Deployment) if deployment else None,
-        service=service.body if service else None,
-        site=site,
-    )
+    async def _host_keys(self, kept: Document | None) -> HostKeys:
+        if kept is None:
+            return await asyncio.to_thread(self.make_host_keys)
+        return host_keys_in(decode(kept, Secret))
 
 
 def host_keys_in(secret: Secret) -> HostKeys:
@@ -75,29 +73,9 @@ def host_keys_in(secret: Secret) -> HostKeys:
     return {name: data[name] for file in whole for name in (file, f"{file}.pub")}
 
 
-def _controller(world: World, login_set: LoginSet) -> Controller | None:
-    """Only one of the same namespace: its key could not be mounted from another."""
-    own = login_set.metadata.namespace
-    reference = login_set.spec.controller_ref
-    if (reference.namespace or own) != own:
-        return None
-    found = world.get(CONTROLLER, Key(own, reference.name))
-    return msgspec.convert(found.body, Controller) if found else None
-
-
-async def _slurm_key(world: World, controller: Controller | None) -> bytes | None:
-    if controller is None:
-        return None
-    return await _entry(world, controller.metadata.namespace, joining.slurm_key(controller))
-
-
-async def _entry(world: World, namespace: str, reference: SecretKey | None) -> bytes | None:
+async def _sssd_conf(view: View, login_set: LoginSet) -> bytes | None:
+    reference = login_set.spec.sssd_conf_ref
     if reference is None:
         return None
-    secret = await _secret(world, Key(namespace, reference.name))
-    return (secret.data or {}).get(reference.key) if secret else None
-
-
-async def _secret(world: World, key: Key) -> Secret | None:
-    found = await world.read(SECRET, key)
-    return msgspec.convert(found.body, Secret) if found else None
+    found = await view.read(kinds.SECRET, Key(login_set.metadata.namespace, reference.name))
+    return entry(found.body, reference.key) if found else None

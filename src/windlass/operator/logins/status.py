@@ -1,21 +1,24 @@
 """What a LoginSet says of itself."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 from windlass.api.login_set import LoginSet
 from windlass.kube.objects import Deployment, ReplicaStatus
 from windlass.operator.conditions import Verdict, conditions
+from windlass.operator.judgement import broken, ready, underway
 from windlass.operator.logins import words
 from windlass.operator.logins.address import address
+from windlass.operator.logins.missing import Missing
 from windlass.operator.logins.observe import Observed
+from windlass.operator.pods.trouble import troubles
 from windlass.values.reason import Reason
 
 
-def status(observed: Observed, wait: Reason | None, now: datetime) -> dict[str, Any]:
-    login_set = observed.login_set
-    meta = login_set.metadata
-    seen = observed.deployment.status if observed.deployment else ReplicaStatus()
+def status(observed: Observed, judged: Iterable[Verdict], now: datetime) -> dict[str, Any]:
+    meta, old = observed.login_set.metadata, observed.login_set.status.conditions
+    seen = _seen(observed)
     selector = words.selector_labels(meta)
     return {
         "replicas": seen.replicas,
@@ -23,26 +26,29 @@ def status(observed: Observed, wait: Reason | None, now: datetime) -> dict[str, 
         "selector": ",".join(f"{name}={value}" for name, value in selector.items()),
         "observedGeneration": meta.generation,
         "address": address(observed.service, observed.site.domain),
-        "conditions": conditions(
-            login_set.status.conditions, verdicts(observed, wait), meta.generation, now
-        ),
+        "conditions": conditions(old, judged, meta.generation, now),
     }
 
 
-def verdicts(observed: Observed, wait: Reason | None) -> list[Verdict]:
-    wanted = observed.login_set.spec.replicas
-    live = observed.deployment
-    available = live.status.available_replicas if live else 0
-    counted = f"{available} of {wanted} login pods are available"
-    fault = wait or _fault(live)
-    done = fault is None and live is not None and _settled(observed.login_set, live)
-    why = fault or Reason("AllReady" if done else "RollingOut", counted)
-    return [
-        Verdict("Ready", done, why),
-        Verdict("Available", available > 0 or wanted == 0, Reason("Counted", counted)),
-        Verdict("Progressing", fault is None and not done, why),
-        Verdict("Degraded", fault is not None, fault or Reason("AsExpected", counted)),
-    ]
+def verdicts(observed: Observed, absent: Missing | None) -> tuple[Verdict, ...]:
+    """What is missing, or what the Deployment and its pods show."""
+    wanted, live, seen = observed.login_set.spec.replicas, observed.deployment, _seen(observed)
+    serves = seen.available_replicas > 0
+    if absent is not None and absent.comes:
+        return underway(absent.reason, available=serves)
+    if absent is not None:
+        return broken(absent.reason, available=serves)
+    counted = f"{seen.available_replicas} of {wanted} login pods are available"
+    if live is not None and _settled(observed.login_set, live):
+        return ready(Reason("AllReady", counted))
+    wrong = next(troubles(observed.pods), None) or _fault(live)
+    if wrong is not None:
+        return broken(wrong, available=serves)
+    return underway(Reason("RollingOut", counted), available=serves)
+
+
+def _seen(observed: Observed) -> ReplicaStatus:
+    return observed.deployment.status if observed.deployment else ReplicaStatus()
 
 
 def _settled(login_set: LoginSet, live: Deployment) -> bool:

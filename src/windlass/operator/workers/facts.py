@@ -2,24 +2,10 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
 
-from windlass.kube.objects import ContainerStatus, Pod
+from windlass.kube.objects import Pod
 from windlass.operator.workers.identity import slurm_name
 from windlass.slurm.model import Node
-
-FAILING: Final = frozenset(
-    {
-        "CrashLoopBackOff",
-        "CreateContainerConfigError",
-        "CreateContainerError",
-        "ErrImageNeverPull",
-        "ErrImagePull",
-        "ImagePullBackOff",
-        "InvalidImageName",
-        "RunContainerError",
-    }
-)
 
 
 def ready_since(pod: Pod) -> datetime | None:
@@ -58,16 +44,3 @@ def may_go(pod: Pod, slurm: Mapping[str, Node] | None) -> bool:
         return True
     node = (slurm or {}).get(slurm_name(pod))
     return node is not None and node.state.drained and node.state.idle
-
-
-def failing(pod: Pod) -> str:
-    """Why it cannot start, in Kubernetes' own word; empty if nothing says so."""
-    statuses: list[ContainerStatus] = [
-        *(pod.status.init_container_statuses or ()),
-        *(pod.status.container_statuses or ()),
-    ]
-    for status in statuses:
-        waiting = status.state.waiting if status.state else None
-        if waiting and waiting.reason in FAILING:
-            return waiting.reason
-    return ""

@@ -1,101 +1,87 @@
 """Everything that a pass over a NodeSet reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import TypeAlias
 
-import msgspec
-
-from windlass.api.common import SecretKey
 from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
-from windlass.kube.kinds import CONTROLLER, NODE_SET, POD, SECRET, Kind
+from windlass.kube import kinds
 from windlass.kube.meta import Meta
-from windlass.kube.objects import Pod, Secret
+from windlass.kube.objects import Pod
 from windlass.kube.wire import Document
+from windlass.operator.keys import entry
+from windlass.operator.membership import Membership, membership
+from windlass.operator.reading import decode
 from windlass.operator.site import Site
-from windlass.operator.workers.identity import absent
+from windlass.operator.world import View
 from windlass.slurm.model import Node
 from windlass.values.key import Key
 
-# Indexes: NodeSets by namespace/name of their Controller, pods by the uid of who manages them.
-BY_CONTROLLER: Final = "controller"
-BY_OWNER: Final = "owner"
+SlurmNodes: TypeAlias = Mapping[str, Node]
 
 
-class World(Protocol):
-    """The caches, and what is fetched when it changed. Pods are kept slim, others whole."""
-
-    def get(self, kind: Kind, key: Key) -> Any: ...
-
-    def by(self, kind: Kind, index: str, value: str) -> Sequence[Any]: ...
-
-    async def read(self, kind: Kind, key: Key) -> Document | None: ...
+def silent(_: Controller) -> SlurmNodes | None:
+    """Slurm, where nobody asks it."""
+    return None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observed:
     node_set: NodeSet
-    controller: Controller | None = None
+    membership: Membership | None = None
     siblings: tuple[Meta, ...] = ()
     """The NodeSets of the same Controller that stay, this one among them."""
     pods: tuple[Pod, ...] = ()
     strangers: frozenset[str] = frozenset()
-    """Names that our workers should have and pods of others have."""
-    sssd_conf: bytes | None = None
-    slurm: Mapping[str, Node] | None = None
+    """Names of pods that look like ours and belong to somebody else, or to a set that is gone."""
+    sssd_conf: bytes | None = field(default=None, repr=False)
+    slurm: SlurmNodes | None = field(default=None, repr=False)
     """Slurm's nodes by name; None where Slurm did not answer."""
     site: Site = field(default_factory=Site)
 
 
-async def observe(
-    world: World, key: Key, site: Site, slurm: Mapping[str, Node] | None = None
-) -> Observed | None:
-    """Read it all; None where the NodeSet is gone or going."""
-    found: Document | None = world.get(NODE_SET, key)
-    if found is None or found.metadata.deletion_timestamp is not None:
-        return None
-    node_set = msgspec.convert(found.body, NodeSet)
-    pods: tuple[Pod, ...] = tuple(world.by(POD, BY_OWNER, node_set.metadata.uid))
-    return Observed(
-        node_set=node_set,
-        controller=_controller(world, node_set),
-        siblings=_siblings(world, node_set),
-        pods=pods,
-        strangers=_strangers(world, node_set, pods),
-        sssd_conf=await _entry(world, key.namespace, node_set.spec.ssh.sssd_conf_ref),
-        slurm=slurm,
-        site=site,
-    )
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """Reads for a pass; what it is made with is the same for all of them."""
+
+    site: Site
+    slurm: Callable[[Controller], SlurmNodes | None] = silent
+
+    async def observe(self, view: View, document: Document) -> Observed:
+        node_set = decode(document, NodeSet)
+        meta = node_set.metadata
+        cluster = await membership(view, meta.namespace, node_set.spec.controller_ref)
+        found = view.pods(kinds.NODE_SET, meta.key)
+        return Observed(
+            node_set=node_set,
+            membership=cluster,
+            siblings=_siblings(view, node_set),
+            pods=tuple(pod for pod in found if _owns(meta, pod)),
+            strangers=frozenset(pod.metadata.name for pod in found if not _owns(meta, pod)),
+            sssd_conf=await _sssd_conf(view, node_set),
+            slurm=self.slurm(cluster.controller) if cluster else None,
+            site=self.site,
+        )
 
 
-def _controller(world: World, node_set: NodeSet) -> Controller | None:
-    """Only one of the same namespace: its key could not be mounted from another."""
-    own = node_set.metadata.namespace
-    reference = node_set.spec.controller_ref
-    if (reference.namespace or own) != own:
-        return None
-    found: Document | None = world.get(CONTROLLER, Key(own, reference.name))
-    return msgspec.convert(found.body, Controller) if found else None
+def _owns(owner: Meta, pod: Pod) -> bool:
+    manager = pod.metadata.controller
+    return manager is not None and manager.uid == owner.uid
 
 
-def _siblings(world: World, node_set: NodeSet) -> tuple[Meta, ...]:
-    cluster = str(Key(node_set.metadata.namespace, node_set.spec.controller_ref.name))
-    found = (each.metadata for each in world.by(NODE_SET, BY_CONTROLLER, cluster))
-    staying = {meta.name: meta for meta in found if meta.deletion_timestamp is None}
-    staying[node_set.metadata.name] = node_set.metadata
+def _siblings(view: View, node_set: NodeSet) -> tuple[Meta, ...]:
+    meta = node_set.metadata
+    cluster = (kinds.CONTROLLER, Key(meta.namespace, node_set.spec.controller_ref.name))
+    found = (each.metadata for each in view.referring(kinds.NODE_SET, cluster))
+    staying = {each.name: each for each in found if each.deletion_timestamp is None}
+    staying[meta.name] = meta
     return tuple(staying[name] for name in sorted(staying))
 
 
-def _strangers(world: World, node_set: NodeSet, pods: tuple[Pod, ...]) -> frozenset[str]:
-    wanted = (worker.pod for worker in absent(node_set, pods))
-    own = node_set.metadata.namespace
-    return frozenset(name for name in wanted if world.get(POD, Key(own, name)) is not None)
-
-
-async def _entry(world: World, namespace: str, reference: SecretKey | None) -> bytes | None:
+async def _sssd_conf(view: View, node_set: NodeSet) -> bytes | None:
+    reference = node_set.spec.ssh.sssd_conf_ref
     if reference is None:
         return None
-    found = await world.read(SECRET, Key(namespace, reference.name))
-    secret = msgspec.convert(found.body, Secret) if found else None
-    return (secret.data or {}).get(reference.key) if secret else None
+    found = await view.read(kinds.SECRET, Key(node_set.metadata.namespace, reference.name))
+    return entry(found.body, reference.key) if found else None

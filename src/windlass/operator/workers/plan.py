@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
-from windlass.api.controller import Controller
 from windlass.kube.kinds import (
     CONFIG_MAP,
     PERSISTENT_VOLUME_CLAIM,
@@ -18,6 +17,7 @@ from windlass.kube.kinds import (
     SERVICE,
 )
 from windlass.kube.objects import Pod
+from windlass.operator.membership import Membership
 from windlass.operator.plan import Action, Apply, Create, Delete, Plan, Tell
 from windlass.operator.workers import ssh
 from windlass.operator.workers.budget import workers_budget
@@ -25,7 +25,7 @@ from windlass.operator.workers.decisions import Decisions, decide
 from windlass.operator.workers.facts import unplaced
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.pod import Mould, mould, worker_pod
-from windlass.operator.workers.refusing import refusal
+from windlass.operator.workers.refusing import Refusal, refusal
 from windlass.operator.workers.resources import best_effort
 from windlass.operator.workers.revision import revision
 from windlass.operator.workers.service import workers_service
@@ -40,18 +40,18 @@ MORE_AT_ONCE: Final = 1.0
 
 def plan(observed: Observed, now: datetime) -> Plan:
     refused = refusal(observed)
-    if refused is not None or observed.controller is None:
+    if refused is not None or observed.membership is None:
         judged = Judged(observed.node_set.status.node_set_hash, Decisions(), refused)
         said = tuple(_tell_refusal(observed, refused))
         return Plan((*_shared(observed), *said), status(observed, judged, now), LOOK_AGAIN)
-    return _serve(observed, observed.controller, now)
+    return _serve(observed, observed.membership, now)
 
 
-def _serve(observed: Observed, controller: Controller, now: datetime) -> Plan:
+def _serve(observed: Observed, cluster: Membership, now: datetime) -> Plan:
     wanted = revision(observed.node_set, observed.sssd_conf)
     decided = decide(observed, wanted)
-    shape = mould(observed, controller, wanted)
-    judged = Judged(wanted, decided, None, best_effort=best_effort(shape.spec))
+    shape = mould(observed, cluster, wanted)
+    judged = Judged(wanted, decided, best_effort=best_effort(shape.spec))
     actions = (
         *_shared(observed),
         *_removals(decided),
@@ -66,7 +66,7 @@ def _shared(observed: Observed) -> Iterator[Action]:
     """What all NodeSets of the cluster have in common, and this one's sshd_config."""
     node_set = observed.node_set
     namespace, cluster = node_set.metadata.namespace, node_set.spec.controller_ref.name
-    if observed.controller is not None:
+    if observed.membership is not None:
         yield Apply(SERVICE, workers_service(namespace, cluster, observed.siblings))
         yield Apply(POD_DISRUPTION_BUDGET, workers_budget(namespace, cluster, observed.siblings))
     if node_set.spec.ssh.enabled:
@@ -118,10 +118,11 @@ def _tell(observed: Observed, judged: Judged) -> Iterator[Action]:
         yield Tell(warning=True, reason=BEST_EFFORT, action="Sync")
 
 
-def _tell_refusal(observed: Observed, refused: Reason | None) -> Iterator[Action]:
+def _tell_refusal(observed: Observed, refused: Refusal | None) -> Iterator[Action]:
     """Once; events keep the words of Slinky."""
-    if refused is None or told(observed.node_set, refused):
+    if refused is None or refused.passes or told(observed.node_set, refused.reason):
         return
-    lost = refused.code == "ControllerMissing"
-    reason = Reason("ControllerRefFailed", refused.sentence) if lost else refused
+    reason = refused.reason
+    if reason.code in ("ControllerMissing", "ControllerElsewhere"):
+        reason = Reason("ControllerRefFailed", reason.sentence)
     yield Tell(warning=True, reason=reason, action="Sync")

@@ -7,10 +7,10 @@ import msgspec
 
 from windlass.api import labels, names
 from windlass.api.common import PodTemplate
-from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
 from windlass.kube.kinds import NODE_SET
 from windlass.operator import joining, owned
+from windlass.operator.membership import Membership
 from windlass.operator.pods.template import Layers, pod_template
 from windlass.operator.workers import words
 from windlass.operator.workers.identity import Identity
@@ -31,9 +31,9 @@ class Mould:
     spec: dict[str, Any]
 
 
-def mould(observed: Observed, controller: Controller, revision: str) -> Mould:
+def mould(observed: Observed, cluster: Membership, revision: str) -> Mould:
     node_set = observed.node_set
-    name = controller.metadata.name
+    name = cluster.controller.metadata.name
     layers = Layers(
         cr=node_set.metadata,
         template=_without_identity(node_set.spec.template),
@@ -44,7 +44,7 @@ def mould(observed: Observed, controller: Controller, revision: str) -> Mould:
         },
         container=words.CONTAINER,
     )
-    made = pod_template(layers, _spec(observed, controller))
+    made = pod_template(layers, _spec(observed, cluster))
     return Mould(node_set, name, revision, made["metadata"], made["spec"])
 
 
@@ -75,8 +75,8 @@ def worker_pod(shape: Mould, worker: Identity) -> dict[str, Any]:
     }
 
 
-def _spec(observed: Observed, controller: Controller) -> dict[str, Any]:
-    node_set = observed.node_set
+def _spec(observed: Observed, cluster: Membership) -> dict[str, Any]:
+    node_set, controller = observed.node_set, cluster.controller
     spec: dict[str, Any] = {
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
@@ -87,7 +87,7 @@ def _spec(observed: Observed, controller: Controller) -> dict[str, Any]:
         ],
         "initContainers": [logfile(node_set, observed.site.images.slurmd)],
         "containers": [slurmd(observed, controller)],
-        "volumes": volumes(observed, controller),
+        "volumes": volumes(observed, cluster),
     }
     if not node_set.spec.oversubscribe_node:
         spec["affinity"] = _alone_on_its_node()

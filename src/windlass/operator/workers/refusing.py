@@ -1,5 +1,9 @@
 """Why no worker can be made at all; pods that run are left alone meanwhile."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from windlass.operator.membership import no_controller
 from windlass.operator.workers.conf import parse_extra_conf
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.resources import limits_env
@@ -7,41 +11,43 @@ from windlass.values.malformed import Malformed
 from windlass.values.reason import Reason
 
 
-def refusal(observed: Observed) -> Reason | None:
-    spec = observed.node_set.spec
-    if observed.controller is None:
-        return _no_controller(observed)
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    reason: Reason
+    passes: bool = False
+    """Whether it passes by itself, since the operator makes what is missing."""
+
+
+def refusal(observed: Observed) -> Refusal | None:
+    return next(_refusals(observed), None)
+
+
+def _refusals(observed: Observed) -> Iterator[Refusal]:
+    spec, cluster = observed.node_set.spec, observed.membership
+    if cluster is None:
+        namespace = observed.node_set.metadata.namespace
+        yield Refusal(no_controller(namespace, spec.controller_ref))
+        return
     if spec.scaling_mode == "DaemonSet":
-        return Reason(
-            "ScalingModeNotServed",
+        sentence = (
             "scalingMode DaemonSet is not served yet and no worker is made or removed; "
-            "use StatefulSet with replicas",
+            "use StatefulSet with replicas"
         )
+        yield Refusal(Reason("ScalingModeNotServed", sentence))
+    if not cluster.has_key:
+        key = cluster.keys.slurm
+        sentence = f"there is no entry {key.key} in a Secret {key.name}"
+        yield Refusal(Reason("KeyMissing", sentence), passes=cluster.key_comes)
     sssd = spec.ssh.sssd_conf_ref
     if spec.ssh.enabled and sssd and observed.sssd_conf is None and not sssd.optional:
-        return Reason(
-            "SssdConfMissing", f"Secret {sssd.name} with the entry {sssd.key} is not there yet"
-        )
-    return _unreadable(observed)
+        sentence = f"there is no entry {sssd.key} in a Secret {sssd.name}"
+        yield Refusal(Reason("SssdConfMissing", sentence))
+    yield from _unreadable(observed)
 
 
-def _unreadable(observed: Observed) -> Reason | None:
+def _unreadable(observed: Observed) -> Iterator[Refusal]:
     try:
         parse_extra_conf(observed.node_set.spec.extra_conf)
         limits_env(observed.node_set)
     except Malformed as error:
-        return Reason("SpecInvalid", str(error))
-    return None
-
-
-def _no_controller(observed: Observed) -> Reason:
-    reference = observed.node_set.spec.controller_ref
-    own = observed.node_set.metadata.namespace
-    if (reference.namespace or own) != own:
-        sentence = (
-            f"Controller {reference.namespace}/{reference.name} is in another namespace; "
-            f"a NodeSet can only join one in {own}"
-        )
-    else:
-        sentence = f"Controller {reference.name} is not in namespace {own}"
-    return Reason("ControllerMissing", sentence)
+        yield Refusal(Reason("SpecInvalid", str(error)))

@@ -7,10 +7,12 @@ from typing import Final
 from windlass.api.node_set import NodeSet
 from windlass.kube.objects import Pod
 from windlass.operator.conditions import Verdict
+from windlass.operator.judgement import FINE, SETTLED, broken, underway
+from windlass.operator.pods.trouble import troubles
 from windlass.operator.workers.conf import doubts
 from windlass.operator.workers.decisions import Decisions
-from windlass.operator.workers.facts import failing
 from windlass.operator.workers.observe import Observed
+from windlass.operator.workers.refusing import Refusal
 from windlass.values.reason import Reason
 
 BEST_EFFORT: Final = Reason(
@@ -27,7 +29,7 @@ class Judged:
 
     revision: str
     decided: Decisions
-    refused: Reason | None
+    refused: Refusal | None = None
     best_effort: bool = False
 
 
@@ -39,22 +41,27 @@ class Counts:
     available: int
 
 
-def verdicts(observed: Observed, judged: Judged, counts: Counts) -> list[Verdict]:
+def verdicts(observed: Observed, judged: Judged, counts: Counts) -> Sequence[Verdict]:
+    if judged.refused is None:
+        return _served(observed, judged, counts)
+    reason, serves = judged.refused.reason, counts.available > 0
+    judge = underway if judged.refused.passes else broken
+    return judge(reason, available=serves)
+
+
+def _served(observed: Observed, judged: Judged, counts: Counts) -> list[Verdict]:
     wanted = observed.node_set.spec.replicas
     counted = Reason("Counted", f"{counts.available} of {wanted} workers are available")
-    fault = judged.refused or next(faults(observed, judged.decided), None)
+    fault = next(faults(observed, judged.decided), None)
     progress = _progress(observed, judged.decided, counts)
-    ready = judged.refused is None and counts.ready >= wanted
-    quiet = BEST_EFFORT if judged.best_effort else Reason("AsExpected", "nothing is wrong")
+    ready = counts.ready >= wanted
     return [
         Verdict("Ready", ready, counted if ready else fault or progress or counted),
         Verdict("Available", counts.available > 0 or wanted == 0, counted),
+        Verdict("Progressing", progress is not None, progress or SETTLED),
         Verdict(
-            "Progressing",
-            judged.refused is None and progress is not None,
-            judged.refused or progress or Reason("Settled", f"{counts.replicas} workers run"),
+            "Degraded", fault is not None, fault or (BEST_EFFORT if judged.best_effort else FINE)
         ),
-        Verdict("Degraded", fault is not None, fault or quiet),
     ]
 
 
@@ -79,10 +86,7 @@ def _waits(observed: Observed, decided: Decisions) -> Iterator[Reason]:
 
 def told(node_set: NodeSet, reason: Reason) -> bool:
     """The conditions remember what was told, so that each pass does not tell it again."""
-    return any(
-        condition.reason == reason.code and condition.message == reason.sentence
-        for condition in node_set.status.conditions or ()
-    )
+    return any(each.reason == reason.code for each in node_set.status.conditions or ())
 
 
 def _progress(observed: Observed, decided: Decisions, counts: Counts) -> Reason | None:
@@ -108,10 +112,10 @@ def faults(observed: Observed, decided: Decisions) -> Iterator[Reason]:
     """What keeps workers from working, the likeliest cause first."""
     for doubt in doubts(observed.node_set):
         yield Reason("ExtraConfDoubtful", str(doubt))
-    bad = [(pod, failing(pod)) for pod in observed.pods if failing(pod)]
-    if bad:
-        pod, why = bad[0]
-        sentence = f"{len(bad)} workers cannot start, among them {pod.metadata.name}: {why}"
+    stuck = [(pod, why) for pod in observed.pods if (why := next(troubles([pod]), None))]
+    if stuck:
+        pod, why = stuck[0]
+        sentence = f"{len(stuck)} workers do not start, among them {pod.metadata.name}: {why}"
         yield Reason("WorkersFailing", sentence)
     if decided.taken:
         names = ", ".join(decided.taken[:SHOWN])

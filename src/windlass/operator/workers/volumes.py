@@ -3,23 +3,23 @@
 from typing import Any
 
 from windlass.api import names
-from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
 from windlass.kube.kinds import NODE_SET
-from windlass.operator import joining, owned
+from windlass.operator import owned
+from windlass.operator.keys import slurm_key_sources
+from windlass.operator.membership import Membership
 from windlass.operator.workers import words
 from windlass.operator.workers.identity import Identity
 from windlass.operator.workers.observe import Observed
 
 
-def volumes(observed: Observed, controller: Controller) -> list[dict[str, Any]]:
-    key = joining.slurm_key(controller)
-    given = {"name": key.name, "items": [{"key": key.key, "path": joining.SLURM_KEY_ENTRY}]}
-    programs = {"name": names.programs(controller.metadata.name), "optional": True}
+def volumes(observed: Observed, cluster: Membership) -> list[dict[str, Any]]:
+    sources = slurm_key_sources(cluster.keys)
+    programs = {"name": names.programs(cluster.controller.metadata.name), "optional": True}
     return [
         {
             "name": "slurm-etc",
-            "projected": {"defaultMode": 0o600, "sources": [{"secret": given}]},
+            "projected": {"defaultMode": 0o600, "sources": sources},
         },
         {"name": "slurm-logfile", "emptyDir": {"medium": "Memory"}},
         {"name": "programs", "configMap": programs},

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,7 +6,7 @@ import pytest
 
 from tests.unit.operator.conftest import Golden
 from tests.unit.operator.documents import made
-from tests.unit.operator.logins.observed import controller, login_set, observed
+from tests.unit.operator.logins.observed import login_set, membership, observed
 from windlass.api import labels
 from windlass.kube.kinds import DEPLOYMENT
 from windlass.kube.objects import Deployment
@@ -74,23 +73,28 @@ def deployment(
 
 
 def test_a_login_set_with_nothing_said_becomes_these_objects(golden: Golden) -> None:
-    golden("plain.yaml", made(plan(replace(observed(), host_keys_kept=False), NOW)))
+    golden("plain.yaml", made(plan(observed(), NOW)))
 
 
 def test_a_login_set_with_everything_said_becomes_these_objects(golden: Golden) -> None:
     golden("full.yaml", made(plan(observed(login_set(**FULL), sssd_conf=b"[sssd]"), NOW)))
 
 
-def test_host_keys_are_made_once() -> None:
+def test_host_keys_are_made_once_and_before_the_pods_that_show_them() -> None:
+    new = plan(observed(host_keys_kept=False), NOW)
     kept = plan(observed(), NOW)
 
+    (secret,) = [action.body for action in new.actions if isinstance(action, Create)]
+    assert secret["metadata"]["name"] == "login-ssh-host-keys"
+    assert not [action for action in new.actions if getattr(action, "kind", None) == DEPLOYMENT]
+    assert verdicts(new)["Progressing"] == ("True", "HostKeysNew")
     assert not [action for action in kept.actions if isinstance(action, Create)]
 
 
 @pytest.mark.parametrize(
     ("before", "after", "rolls"),
     [
-        (observed(), observed(slurm_key=b"new"), True),
+        (observed(), observed(membership=membership(b"new")), True),
         (observed(), observed(login_set(extraSshdConfig="LoginGraceTime 1")), True),
         (observed(), observed(login_set(rootSshAuthorizedKeys="ssh-ed25519 AAAA")), False),
         (
@@ -109,7 +113,7 @@ def test_pods_are_replaced_only_for_what_they_cannot_notice(
 
 
 def test_a_missing_controller_is_told_once_and_pods_that_run_are_left() -> None:
-    lost = plan(observed(controller=None), NOW)
+    lost = plan(observed(membership=None), NOW)
 
     told = [action for action in lost.actions if isinstance(action, Tell)]
     assert [(tell.warning, tell.reason.code) for tell in told] == [(True, "ControllerRefFailed")]
@@ -118,23 +122,23 @@ def test_a_missing_controller_is_told_once_and_pods_that_run_are_left() -> None:
     assert verdicts(lost)["Degraded"] == ("True", "ControllerMissing")
 
     known = login_set(status=lost.status)
-    again = plan(observed(known, controller=None), NOW)
+    again = plan(observed(known, membership=None), NOW)
     assert not [action for action in again.actions if isinstance(action, Tell)]
 
 
 def test_a_controller_of_another_namespace_cannot_be_joined() -> None:
     elsewhere = login_set(controllerRef={"name": "slurm", "namespace": "other"})
 
-    done = plan(observed(elsewhere, controller=None), NOW)
+    done = plan(observed(elsewhere, membership=None), NOW)
 
     assert done.status is not None
-    assert "other/slurm is in another namespace" in done.status["conditions"][0]["message"]
+    assert "Controller slurm is in namespace other" in done.status["conditions"][0]["message"]
 
 
 @pytest.mark.parametrize(
     ("seen", "reason"),
     [
-        (observed(slurm_key=None), "SlurmKeyMissing"),
+        (observed(membership=membership(None)), "KeyMissing"),
         (observed(login_set(sssdConfRef={"name": "s", "key": "k"})), "SssdConfMissing"),
         (observed(host_keys={}), "HostKeysMissing"),
     ],
@@ -145,6 +149,15 @@ def test_pods_wait_for_what_they_mount(seen: Any, reason: str) -> None:
     assert verdicts(done)["Ready"] == ("False", reason)
     assert not [action for action in done.actions if getattr(action, "kind", None) == DEPLOYMENT]
     assert done.again
+
+
+def test_a_key_that_the_operator_makes_is_awaited_and_one_of_the_user_is_missed() -> None:
+    made = plan(observed(membership=membership(None)), NOW)
+    given = {"slurmKeyRef": {"name": "mine", "key": "slurm.key"}}
+    named = plan(observed(membership=membership(None, **given)), NOW)
+
+    assert verdicts(made)["Degraded"][0] == "False"
+    assert verdicts(named)["Degraded"] == ("True", "KeyMissing")
 
 
 def test_an_optional_sssd_conf_that_is_absent_is_not_mounted() -> None:
@@ -186,6 +199,6 @@ def test_status_says_how_the_deployment_is(
 
 
 def test_workers_are_found_by_their_short_names() -> None:
-    searches = template(plan(observed(controller=controller()), NOW))["spec"]["dnsConfig"]
+    searches = template(plan(observed(), NOW))["spec"]["dnsConfig"]
 
     assert searches == {"searches": ["slurm-workers-slurm.hpc.svc.cluster.local"]}

@@ -9,6 +9,8 @@ from windlass.api import labels
 from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
 from windlass.kube.objects import Pod
+from windlass.operator.keys import effective_keys
+from windlass.operator.membership import Membership
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.revision import revision
 from windlass.slurm.model import Node
@@ -31,6 +33,12 @@ def controller(**spec: Any) -> Controller:
         {"metadata": {"name": "slurm", "namespace": "hpc", "uid": "u-slurm"}, "spec": spec},
         Controller,
     )
+
+
+def membership(data: dict[str, str] | None = None, **spec: Any) -> Membership:
+    chosen = controller(**spec)
+    secret = {"data": {"slurm.key": "a2V5"} if data is None else data}
+    return Membership(controller=chosen, keys=effective_keys(chosen, None), slurm_secret=secret)
 
 
 def pod(ordinal: int, owner: NodeSet | None = None, **given: Any) -> Pod:
@@ -78,7 +86,7 @@ def observed(of: NodeSet | None = None, **more: Any) -> Observed:
     chosen = of or node_set()
     fields: dict[str, Any] = {
         "node_set": chosen,
-        "controller": controller(),
+        "membership": membership(),
         "siblings": (chosen.metadata,),
     }
     return Observed(**{**fields, **more})

@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.unit.operator.workers.observed import NOW, node_set, observed, pod, slurm
+from tests.unit.operator.workers.observed import NOW, membership, node_set, observed, pod, slurm
 from windlass.api.node_set import NodeSet
 from windlass.kube.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, POD
 from windlass.kube.objects import Pod
@@ -200,12 +200,23 @@ def test_of_two_waits_the_first_is_told_and_both_are_not_told_again() -> None:
 
 # --- refusals ---------------------------------------------------------------------------------
 
+MINE = {"name": "mine", "key": "slurm.key"}
+
+
+def test_workers_wait_quietly_for_a_key_that_the_operator_makes() -> None:
+    done = plan(observed(membership=membership({})), NOW)
+
+    assert made(done) == told(done) == []
+    assert said(done)["Progressing"] == ("True", "KeyMissing")
+    assert said(done)["Degraded"][0] == "False"
+
 
 @pytest.mark.parametrize(
     ("spec", "more", "reason"),
     [
-        ({}, {"controller": None}, "ControllerMissing"),
+        ({}, {"membership": None}, "ControllerMissing"),
         ({"scalingMode": "DaemonSet"}, {}, "ScalingModeNotServed"),
+        ({}, {"membership": membership({}, slurmKeyRef=MINE)}, "KeyMissing"),
         ({"extraConf": "Weight"}, {}, "SpecInvalid"),
         ({"slurmd": {"resources": {"limits": {"memory": "1 GB"}}}}, {}, "SpecInvalid"),
         (
@@ -232,9 +243,9 @@ def test_a_refusal_is_told_once_and_touches_no_pod(
 
 def test_a_controller_of_another_namespace_cannot_be_joined() -> None:
     elsewhere = node_set(controllerRef={"name": "slurm", "namespace": "other"})
-    done = plan(observed(elsewhere, controller=None), NOW)
+    done = plan(observed(elsewhere, membership=None), NOW)
 
-    assert "other/slurm is in another namespace" in message(done, "Ready")
+    assert "Controller slurm is in namespace other" in message(done, "Ready")
 
 
 # --- what is said -----------------------------------------------------------------------------
@@ -252,7 +263,7 @@ def test_best_effort_workers_are_warned_of_once_a_revision() -> None:
 
 
 def test_the_warning_comes_after_a_refusal_too() -> None:
-    refused = plan(observed(node_set(), controller=None), NOW)
+    refused = plan(observed(node_set(), membership=None), NOW)
 
     assert "BestEffortWorkers" in told(plan(observed(after(refused)), NOW))
 
@@ -262,7 +273,7 @@ def test_workers_with_limits_are_not_warned_of() -> None:
     done = plan(observed(limited), NOW)
 
     assert told(done) == ["ScalingUp"]
-    assert said(done)["Degraded"] == ("False", "AsExpected")
+    assert said(done)["Degraded"] == ("False", "AsWanted")
 
 
 def test_status_counts_pods_and_slurm_nodes() -> None:
@@ -315,7 +326,7 @@ def test_workers_that_cannot_start_make_the_set_degraded() -> None:
     done = plan(observed(node_set(), pods=(pod(0, ready=False, containers=[waiting]),)), NOW)
 
     assert said(done)["Degraded"] == ("True", "WorkersFailing")
-    assert "w-0: ImagePullBackOff" in message(done, "Degraded")
+    assert "w-0: ImageMissing: slurmd: ImagePullBackOff" in message(done, "Degraded")
 
 
 def test_a_key_that_slurm_may_not_know_is_told_and_workers_are_made_all_the_same() -> None:

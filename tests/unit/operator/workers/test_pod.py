@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.unit.operator.conftest import Golden
 from tests.unit.operator.documents import documents
-from tests.unit.operator.workers.observed import controller, node_set, observed
+from tests.unit.operator.workers.observed import membership, node_set, observed
 from windlass.operator.workers.identity import identity
 from windlass.operator.workers.logfile import SHOW
 from windlass.operator.workers.pod import mould, worker_pod
@@ -48,7 +48,7 @@ FULL: dict[str, Any] = {
 def render(ordinal: int = 0, sssd: bytes | None = None, **spec: Any) -> dict[str, Any]:
     of = node_set(**spec)
     seen = observed(of, sssd_conf=sssd)
-    return worker_pod(mould(seen, controller(), "abc"), identity(of, ordinal))
+    return worker_pod(mould(seen, membership(), "abc"), identity(of, ordinal))
 
 
 def container(pod: dict[str, Any]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def test_workers_share_a_node_only_where_that_is_asked_for() -> None:
 
 def test_rendering_one_pod_leaves_the_next_as_it_was() -> None:
     of = node_set(**FULL)
-    shape = mould(observed(of), controller(), "abc")
+    shape = mould(observed(of), membership(), "abc")
 
     first = worker_pod(shape, identity(of, 0))
     worker_pod(shape, identity(of, 1))
