@@ -17,7 +17,8 @@ GRES_CONF: Final = "gres.conf"
 SLURM_KEY: Final = "slurm.key"
 JWT_KEY: Final = "jwt.key"
 JWKS: Final = "jwks.json"
-RESERVED: Final = frozenset({SLURM_CONF, SLURM_KEY, JWT_KEY, JWKS})
+SLURM_JWKS: Final = "slurm.jwks"
+RESERVED: Final = frozenset({SLURM_CONF, SLURM_KEY, SLURM_JWKS, JWT_KEY, JWKS})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,7 @@ would work, so they are joined at the end, and the user's own lines become comme
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from windlass.api import names
@@ -54,7 +54,7 @@ class Cluster:
     controller: Controller
     accounting: Accounting | None = None
     node_sets: Sequence[NodeSet] = ()
-    files: Files = Files()
+    files: Files = field(default_factory=Files)
     jwks: bool = False
 
 

@@ -17,8 +17,10 @@ from windlass.operator.slurmctld.slurm_conf import (
 )
 from windlass.slurm.conf import SLURM_CONF, check, parse
 
+NO_FILES = Files()
 
-def rendered(extra: str = "", *node_sets: Any, files: Files = Files(), **spec: Any) -> SlurmConf:
+
+def rendered(extra: str = "", *node_sets: Any, files: Files = NO_FILES, **spec: Any) -> SlurmConf:
     one = controller(extraConf=extra, **spec)
     return slurm_conf(Cluster(controller=one, node_sets=node_sets, files=files))
 

@@ -1,0 +1,50 @@
+"""Why a pod does not run, in its own words."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from windlass.kube.objects import ContainerStatus, Pod
+from windlass.values.reason import Reason
+
+ON_ITS_WAY: Final = frozenset({"ContainerCreating", "PodInitializing"})
+_CODE: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,127}")
+
+
+def trouble(pod: Pod) -> Reason | None:
+    """What keeps a pod from running; None where nothing is wrong that is known of."""
+    return next(_troubles(pod), None)
+
+
+def _troubles(pod: Pod) -> Iterator[Reason]:
+    name = pod.metadata.name
+    for condition in pod.status.conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "False":
+            yield _reason(condition.reason, "PodPending", f"pod {name}: {condition.message}")
+    for container in _containers(pod):
+        waiting = container.state.waiting if container.state else None
+        if waiting and waiting.reason not in ON_ITS_WAY:
+            sentence = f"container {container.name} of pod {name}: {waiting.message}"
+            yield _reason(waiting.reason, "PodPending", sentence + _last_words(container))
+    if pod.status.phase == "Failed":
+        yield _reason(pod.status.reason, "PodFailed", f"pod {name}: {pod.status.message}")
+
+
+def _containers(pod: Pod) -> Iterator[ContainerStatus]:
+    yield from pod.status.init_container_statuses or ()
+    yield from pod.status.container_statuses or ()
+
+
+def _last_words(container: ContainerStatus) -> str:
+    """What it said before it ended the last time."""
+    end = container.last_state.terminated if container.last_state else None
+    if end is None:
+        return ""
+    said = [line for line in end.message.strip().splitlines() if line.strip()]
+    last = f": {said[-1]}" if said else ""
+    how = f"signal {end.signal}" if end.signal else f"status {end.exit_code}"
+    return f"; it ended with {how}{last}"
+
+
+def _reason(code: str, otherwise: str, sentence: str) -> Reason:
+    return Reason(code if _CODE.fullmatch(code) else otherwise, sentence)

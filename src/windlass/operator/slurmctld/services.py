@@ -1,0 +1,42 @@
+"""The Services before slurmctld."""
+
+from windlass.api import names
+from windlass.api.controller import Controller
+from windlass.kube.kinds import CONTROLLER
+from windlass.operator.plan import Body
+from windlass.operator.pods.service import Door, service
+from windlass.operator.slurmctld import identity, words
+
+PORT_NAME = "slurmctld"
+
+
+def internal_service(controller: Controller) -> Body:
+    """Gives each pod a name of its own, as soon as it has an address."""
+    door = Door(
+        name=names.slurmctld_internal(controller.metadata.name),
+        port_name=PORT_NAME,
+        port=identity.port(controller),
+        target=PORT_NAME,
+        labels={**words.labels_of(controller), words.SERVICE: words.INTERNAL},
+        selector=words.selector_of(controller),
+        headless=True,
+    )
+    return service(controller.metadata, CONTROLLER, door)
+
+
+def client_service(controller: Controller) -> Body:
+    """Where everybody finds slurmctld.
+
+    One alone is there before it is ready, so that workers come back with it. Of several only the
+    active one is ready, and only it may be found.
+    """
+    door = Door(
+        name=names.slurmctld(controller.metadata.name),
+        port_name=PORT_NAME,
+        port=names.SLURMCTLD_PORT,
+        target=PORT_NAME,
+        labels=words.labels_of(controller),
+        selector=words.selector_of(controller),
+        publish_unready=identity.replicas(controller) == 1,
+    )
+    return service(controller.metadata, CONTROLLER, door, controller.spec.service)
