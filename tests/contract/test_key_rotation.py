@@ -46,8 +46,9 @@ CLIENTS = {
 }
 SACKD = """
 mkdir -p /run/sack-{name}
-{variable}=/etc/slurm/client-{name} RUNTIME_DIRECTORY=/run/sack-{name} SACKD_DISABLE_RECONFIG=1 \\
-  sackd -D > /var/log/sackd-{name}.log 2>&1 &
+{variable}=/etc/slurm/client-{name} RUNTIME_DIRECTORY=/run/sack-{name} \\
+  /usr/sbin/sackd -D > /var/log/sackd-{name}.log 2>&1 &
+echo $! > /run/sack-{name}/pid
 """
 WAITS = "while ! test -e /run/{name}.may-end; do sleep 0.1; done; exit 3"
 
@@ -91,6 +92,11 @@ class Cluster:
         except LocalError:
             return False
         return True
+
+    def gives(self, client: str, keys: KeySet) -> None:
+        """Replace the keys of a sackd, and have it read them."""
+        self.put(f"client-{client}", str(keys))
+        self.slurm.inside("sh", "-c", f"kill -HUP $(cat /run/sack-{client}/pid)")
 
     def begin(self, name: str) -> str:
         """A job that runs until it may end."""
@@ -187,6 +193,8 @@ def test_slurm_key_is_replaced_while_jobs_run(cluster: Cluster) -> None:
     cluster.have(AFTER)
     assert not cluster.accepts("both"), "the old key opens nothing any more"
     assert cluster.accepts("new"), "slurm.key may be the new key alone from now on"
+    cluster.gives("both", AFTER)
+    wait_for(lambda: cluster.accepts("both"), "sackd has read its keys again", within=30)
     for name, job in (("middle", middle), ("late", late)):
         cluster.end(name)
         cluster.wait_for_end(job)

@@ -20,9 +20,13 @@ from windlass.api.accounting import Accounting
 from windlass.api.common import ConfigMapKey, SecretKey
 from windlass.api.controller import Controller
 from windlass.operator.hashes import digest_map
+from windlass.slurm import key_set
+from windlass.slurm.key_set import KeySet
+from windlass.values.malformed import Malformed
+from windlass.values.reason import Reason
 
 SLURM_KEY: Final = "slurm.key"
-SLURM_JWKS: Final = "slurm.jwks"
+SLURM_JWKS: Final = key_set.FILE
 JWT_KEY: Final = "jwt.key"
 JWKS: Final = "jwks.json"
 
@@ -97,6 +101,20 @@ def entry(secret: Mapping[str, Any] | None, key: str) -> bytes | None:
         return None if text is None else base64.b64decode(text, validate=True)
     except binascii.Error:
         return None
+
+
+def key_fault(secret: Mapping[str, Any] | None, ref: SecretKey) -> Reason | None:
+    """What is wrong with the slurm.key: each daemon that read it would end at once."""
+    if not entry(secret, ref.key):
+        return Reason("KeyMissing", f"there is no entry {ref.key} in a Secret {ref.name}")
+    several = entry(secret, SLURM_JWKS)
+    try:
+        if several is not None:
+            KeySet.parse(several.decode(errors="replace"))
+    except Malformed as error:
+        sentence = f"{SLURM_JWKS} of Secret {ref.name}: {error.problem}; {error.fix}"
+        return Reason("BadKey", sentence)
+    return None
 
 
 def slurm_key_hash(secret: Mapping[str, Any] | None, ref: SecretKey) -> str:

@@ -1,3 +1,4 @@
+import base64
 from typing import Any
 
 import msgspec
@@ -13,9 +14,11 @@ from windlass.operator.keys import (
     entry,
     jwt_key_hash,
     jwt_key_sources,
+    key_fault,
     slurm_key_hash,
     slurm_key_sources,
 )
+from windlass.slurm.key_set import KeySet
 
 MADE = Keys(
     SecretKey(name="c-auth-slurm", key="slurm.key"), SecretKey(name="c-auth-jwt", key="jwt.key")
@@ -134,6 +137,25 @@ def test_an_entry_of_a_secret_is_read_if_it_is_there(
     secret: dict[str, Any] | None, wanted: bytes | None
 ) -> None:
     assert entry(secret, "k") == wanted
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        ({"k": b"any bytes"}, None),
+        ({"k": b"x", "slurm.jwks": str(KeySet.of(b"k" * 16, "1")).encode()}, None),
+        ({"k": b""}, "KeyMissing"),
+        ({}, "KeyMissing"),
+        ({"k": b"x", "slurm.jwks": b"{broken"}, "BadKey"),
+        ({"k": b"x", "slurm.jwks": b"\xff"}, "BadKey"),
+    ],
+)
+def test_keys_that_would_end_every_daemon_are_found(
+    data: dict[str, bytes], code: str | None
+) -> None:
+    secret = {"data": {name: base64.b64encode(value).decode() for name, value in data.items()}}
+    fault = key_fault(secret, SecretKey(name="s", key="k"))
+    assert (fault.code if fault else None) == code
 
 
 def test_a_hash_changes_with_the_keys_and_with_nothing_else() -> None:

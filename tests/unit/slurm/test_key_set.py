@@ -1,5 +1,8 @@
 import doctest
 import json
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +16,20 @@ BOTH = KeySet.of(OLD, "old").adding(NEW, "new")
 
 def test_the_example_runs() -> None:
     assert doctest.testmod(key_set).failed == 0
+
+
+def test_the_states_of_the_how_to_are_each_one_step_from_the_last() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "howto" / "rotate-keys.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    known: dict[str, Any] = {"old_key": OLD}
+    exec(block, known)
+    states = [known[name] for name in ("both", "switched", "after")]
+    assert [(list(state.keys), state.signs) for state in states] == [
+        (["first", "second"], "first"),
+        (["first", "second"], "second"),
+        (["second"], "second"),
+    ]
+    assert known["both"].keys["first"] == OLD
 
 
 @pytest.mark.parametrize("keys", [KeySet.of(OLD, "old"), BOTH, BOTH.signing_with("new")])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from windlass.api import names
 from windlass.api.common import SecretKey
-from windlass.operator.keys import SLURM_JWKS, effective_keys, entry
+from windlass.operator.keys import SLURM_JWKS, effective_keys, entry, key_fault
 from windlass.operator.slurmdbd.children import storage_files
 from windlass.operator.slurmdbd.conf import CA, CERTIFICATE, PRIVATE_KEY
 from windlass.operator.slurmdbd.observe import Observed
@@ -33,7 +33,9 @@ def _missing(observed: Observed) -> Iterator[Missing]:
         sentence = "no Controller refers to this Accounting yet, and it names no keys of its own"
         yield Missing(Reason("WaitingForController", sentence), comes=True)
         return
-    yield from _missing_entry(observed, "KeyMissing", keys.slurm)
+    if fault := key_fault(observed.secret(keys.slurm.name), keys.slurm):
+        made = keys.slurm.name in _made(observed) and fault.code == "KeyMissing"
+        yield Missing(fault, comes=made)
     yield from _missing_entry(observed, "KeyMissing", keys.jwt)
     if keys.jwks and observed.text(keys.jwks.name, keys.jwks.key) is None:
         at = f"entry {keys.jwks.key} in a ConfigMap {keys.jwks.name}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from windlass.api import names
-from windlass.operator.keys import entry
+from windlass.operator.keys import entry, key_fault
 from windlass.operator.slurmrestd.observe import Observed
 from windlass.values.reason import Reason
 
@@ -31,10 +31,9 @@ def _missing(observed: Observed) -> Iterator[Missing]:
     if keys is None:
         yield Missing(Reason("ControllerMissing", f"there is no Controller {ref.name}"))
         return
-    if entry(observed.slurm_key, keys.slurm.key) is None:
-        sentence = f"there is no entry {keys.slurm.key} in a Secret {keys.slurm.name}"
-        made = keys.slurm.name == names.slurm_key(ref.name)
-        yield Missing(Reason("KeyMissing", sentence), comes=made)
+    if fault := key_fault(observed.slurm_key, keys.slurm):
+        made = keys.slurm.name == names.slurm_key(ref.name) and fault.code == "KeyMissing"
+        yield Missing(fault, comes=made)
     if observed.conf is None:
         sentence = f"there is no slurm.conf in a ConfigMap {names.config(ref.name)} yet"
         yield Missing(Reason("WaitingForConfiguration", sentence), comes=True)

@@ -23,7 +23,9 @@ from windlass.kube.objects import Pod
 from windlass.operator.plan import Apply, Body, Create, Plan, Replace, Tell
 from windlass.operator.slurmdbd.observe import Observed
 from windlass.operator.slurmdbd.plan import plan
+from windlass.slurm.key_set import KeySet
 
+SEVERAL = str(KeySet.of(b"k" * 32, "1"))
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -135,7 +137,7 @@ def test_an_external_slurmdbd_is_not_made_and_is_ready() -> None:
         ({"mariadb_password": secret(password="anders")}, labels.SLURMDBD_CONF_HASH),
         ({"slurm_auth_slurm": secret(slurm_key=b"n" * 32)}, labels.SLURM_KEY_HASH),
         (
-            {"slurm_auth_slurm": secret(slurm_key=b"s" * 32, slurm_jwks="{}")},
+            {"slurm_auth_slurm": secret(slurm_key=b"s" * 32, slurm_jwks=SEVERAL)},
             labels.SLURM_KEY_HASH,
         ),
         ({"slurm_auth_jwt": secret(jwt_key=b"n" * 32)}, labels.JWT_KEY_HASH),
@@ -189,6 +191,11 @@ PAIR = {**STORAGE, "tls": {"certificateRef": {"name": "pair"}}}
         (
             seen(accounting=accounting(jwksKeyRef={"name": "typo", "key": "k"})),
             "KeyMissing",
+            "True",
+        ),
+        (
+            seen(content=content(slurm_auth_slurm=secret(slurm_key="k", slurm_jwks="{}"))),
+            "BadKey",
             "True",
         ),
         (seen(content=content(mariadb_password={})), "PasswordMissing", "True"),

@@ -20,6 +20,7 @@ from windlass.operator.plan import Apply, Body, Delete, Plan, Tell
 from windlass.operator.slurmrestd.observe import Observed
 from windlass.operator.slurmrestd.plan import plan
 from windlass.operator.slurmrestd.pod import PROXY
+from windlass.slurm.key_set import KeySet
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CONF = """\
@@ -28,6 +29,7 @@ SlurmctldHost=slurm-controller-0(slurm-controller-0.slurm-controller-internal.hp
 NodeSet=small Feature=small
 PartitionName=small Nodes=small
 """
+SEVERAL = str(KeySet.of(b"k" * 32, "1"))
 METADATA = {
     "name": "slurm",
     "namespace": "hpc",
@@ -166,7 +168,7 @@ def test_a_users_arguments_come_before_the_address() -> None:
         ({"conf": CONF.replace("-0(", "-1(")}, {labels.SLURM_CONFIG_HASH}),
         ({"conf": "what is this"}, {labels.SLURM_CONFIG_HASH}),
         ({"slurm_key": secret(slurm_key="n" * 32)}, {labels.SLURM_KEY_HASH}),
-        ({"slurm_key": secret(slurm_key="k" * 32, slurm_jwks="{}")}, {labels.SLURM_KEY_HASH}),
+        ({"slurm_key": secret(slurm_key="k" * 32, slurm_jwks=SEVERAL)}, {labels.SLURM_KEY_HASH}),
         ({"conf": CONF + "# said\nNodeSet=big Feature=big\n"}, set()),
         ({"slurm_key": secret(slurm_key="k" * 32, other="x")}, set()),
     ],
@@ -220,6 +222,8 @@ TLS = rest_api(tls={"secretRef": {"name": "rest-tls"}})
             "KeyMissing",
             "True",
         ),
+        ({"slurm_key": secret(slurm_key="")}, "KeyMissing", "False"),
+        ({"slurm_key": secret(slurm_key="k", slurm_jwks="{}")}, "BadKey", "True"),
         ({"conf": None}, "WaitingForConfiguration", "False"),
         ({"rest_api": TLS}, "CertificateMissing", "True"),
         ({"rest_api": TLS, "tls": secret(tls_crt="x")}, "CertificateMissing", "True"),
