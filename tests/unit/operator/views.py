@@ -1,0 +1,49 @@
+"""A view over objects that a test names."""
+
+from typing import Any
+
+import msgspec
+
+from windlass.kube import kinds
+from windlass.kube.kinds import Kind
+from windlass.kube.objects import Pod
+from windlass.kube.wire import Document
+from windlass.operator.references import Reference, references
+from windlass.operator.world import served_by
+from windlass.values.key import Key
+
+
+class FakeView:
+    """What is put in is seen; the order of putting is the order of age."""
+
+    def __init__(self, namespace: str) -> None:
+        self.namespace = namespace
+        self.objects: dict[tuple[Kind, Key], Document] = {}
+        self.running: list[Pod] = []
+
+    def put(self, kind: Kind, name: str, **fields: Any) -> Document:
+        metadata = {"name": name, "namespace": self.namespace, "uid": f"{kind.kind}-{name}"}
+        document = Document({"metadata": metadata, **fields})
+        self.objects[(kind, Key(self.namespace, name))] = document
+        return document
+
+    def put_pod(self, name: str, labels: dict[str, str]) -> None:
+        metadata = {"name": name, "namespace": self.namespace, "labels": labels}
+        self.running.append(msgspec.convert({"metadata": metadata}, Pod))
+
+    def get(self, kind: Kind, key: Key) -> Document | None:
+        assert kind not in (kinds.SECRET, kinds.CONFIG_MAP), "content has to be read"
+        return self.objects.get((kind, key))
+
+    async def read(self, kind: Kind, key: Key) -> Document | None:
+        return self.objects.get((kind, key))
+
+    def referring(self, kind: Kind, to: Reference) -> list[Document]:
+        return [
+            each
+            for (of, _), each in self.objects.items()
+            if of == kind and to in references(of, each)
+        ]
+
+    def pods(self, of: Kind, key: Key) -> list[Pod]:
+        return [pod for pod in self.running if (of, key) in served_by(pod)]
