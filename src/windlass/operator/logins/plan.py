@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from windlass.api import names
 from windlass.kube.kinds import CONFIG_MAP, DEPLOYMENT, LOGIN_SET, SECRET, SERVICE
+from windlass.operator.hashes import digest
 from windlass.operator.judgement import news
 from windlass.operator.logins import host_keys, ssh_config, words
 from windlass.operator.logins.deployment import deployment
@@ -13,6 +14,7 @@ from windlass.operator.logins.missing import missing
 from windlass.operator.logins.observe import Observed
 from windlass.operator.logins.status import status, verdicts
 from windlass.operator.plan import Action, Apply, Create, Plan
+from windlass.operator.pods.refreshing import refreshed
 from windlass.operator.pods.service import Door, service
 from windlass.values.reason import Reason
 
@@ -26,7 +28,11 @@ def plan(observed: Observed, now: datetime) -> Plan:
     actions: list[Action] = []
     if not observed.host_keys_kept:
         actions.append(Create(SECRET, host_keys.secret(observed)))
-    actions += [Apply(CONFIG_MAP, _ssh_config(observed)), Apply(SERVICE, _service(observed))]
+    actions += [
+        Apply(CONFIG_MAP, _ssh_config(observed)),
+        *refreshed(observed.pods, words.AUTHORIZED_KEYS_SEEN, digest(_root_keys(observed))),
+        Apply(SERVICE, _service(observed)),
+    ]
     if absent is None and cluster is not None:
         actions.append(Apply(DEPLOYMENT, deployment(observed, cluster)))
     judged = verdicts(observed, absent)
@@ -41,8 +47,12 @@ def _ssh_config(observed: Observed) -> dict[str, Any]:
     return ssh_config.config_map(
         observed.login_set.metadata,
         ssh_config.sshd_config(spec.extra_sshd_config),
-        ssh_config.authorized_keys(spec.root_ssh_authorized_keys),
+        _root_keys(observed),
     )
+
+
+def _root_keys(observed: Observed) -> str:
+    return ssh_config.authorized_keys(observed.login_set.spec.root_ssh_authorized_keys)
 
 
 def _service(observed: Observed) -> dict[str, Any]:

@@ -13,6 +13,7 @@ PORT_NAME: Final = "login"
 SSH_DIR: Final = "/etc/ssh"
 SSHD_CONFIG: Final = "sshd_config"
 AUTHORIZED_KEYS: Final = "authorized_keys"
+AUTHORIZED_KEYS_SEEN: Final = "windlass.slurm.net/authorized-keys-seen"
 AUTHORIZED_KEYS_DIR: Final = f"{SSH_DIR}/authorized_keys.d"
 HOST_KEYS: Final = ("ssh_host_rsa_key", "ssh_host_ed25519_key", "ssh_host_ecdsa_key")
 SSSD_CONF_PATH: Final = "/etc/sssd/sssd.conf"

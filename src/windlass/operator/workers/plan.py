@@ -7,8 +7,10 @@ drained and idle. Until then it stays, and the status says so.
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
+from windlass.api import labels
 from windlass.kube.kinds import (
     CONFIG_MAP,
     PERSISTENT_VOLUME_CLAIM,
@@ -19,12 +21,13 @@ from windlass.kube.kinds import (
 from windlass.kube.objects import Pod
 from windlass.operator.membership import Membership
 from windlass.operator.plan import Action, Apply, Create, Delete, Plan, Tell
+from windlass.operator.pods.refreshing import refreshed
 from windlass.operator.workers import ssh
 from windlass.operator.workers.budget import workers_budget
-from windlass.operator.workers.decisions import Decisions, decide
+from windlass.operator.workers.decisions import BURST, Decisions, decide
 from windlass.operator.workers.facts import unplaced
 from windlass.operator.workers.observe import Observed
-from windlass.operator.workers.pod import Mould, mould, worker_pod
+from windlass.operator.workers.pod import Mould, key_hash, mould, worker_pod
 from windlass.operator.workers.refusing import Refusal, refusal
 from windlass.operator.workers.resources import best_effort
 from windlass.operator.workers.revision import revision
@@ -56,6 +59,7 @@ def _serve(observed: Observed, cluster: Membership, now: datetime) -> Plan:
         *_shared(observed),
         *_removals(decided),
         *_new_workers(shape, decided),
+        *_new_keys(observed, cluster),
         *_tell(observed, judged),
     )
     again = MORE_AT_ONCE if decided.more else next_available(observed, now)
@@ -78,6 +82,12 @@ def _new_workers(shape: Mould, decided: Decisions) -> Iterator[Action]:
         for claim in claims(shape.node_set, worker):
             yield Create(PERSISTENT_VOLUME_CLAIM, claim)
         yield Create(POD, worker_pod(shape, worker))
+
+
+def _new_keys(observed: Observed, cluster: Membership) -> Iterator[Action]:
+    """slurmd reads its keys again when it is reconfigured: they must be there by then."""
+    running = (pod for pod in observed.pods if pod.spec.node_name)
+    return islice(refreshed(running, labels.SLURM_KEY_HASH, key_hash(cluster)), BURST)
 
 
 def _removals(decided: Decisions) -> Iterator[Action]:

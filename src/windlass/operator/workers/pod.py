@@ -10,6 +10,7 @@ from windlass.api.common import PodTemplate
 from windlass.api.node_set import NodeSet
 from windlass.kube.kinds import NODE_SET
 from windlass.operator import joining, owned
+from windlass.operator.keys import slurm_key_hash
 from windlass.operator.membership import Membership
 from windlass.operator.pods.template import Layers, pod_template
 from windlass.operator.workers import words
@@ -42,10 +43,15 @@ def mould(observed: Observed, cluster: Membership, revision: str) -> Mould:
             labels.SCALING_MODE: node_set.spec.scaling_mode,
             labels.REVISION: revision,
         },
+        annotations={labels.SLURM_KEY_HASH: key_hash(cluster)},
         container=words.CONTAINER,
     )
     made = pod_template(layers, _spec(observed, cluster))
     return Mould(node_set, name, revision, made["metadata"], made["spec"])
+
+
+def key_hash(cluster: Membership) -> str:
+    return slurm_key_hash(cluster.slurm_secret, cluster.keys.slurm)
 
 
 def worker_pod(shape: Mould, worker: Identity) -> dict[str, Any]:

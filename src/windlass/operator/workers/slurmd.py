@@ -27,7 +27,7 @@ def slurmd(observed: Observed, controller: Controller) -> dict[str, Any]:
         "name": words.CONTAINER,
         "image": observed.site.images.slurmd,
         "args": arguments(node_set, controller),
-        "env": [*_topology(), *limits_env(node_set)],
+        "env": [*_topology(), *limits_env(node_set), *_ssh(node_set)],
         "ports": _ports(node_set),
         "startupProbe": _probe("/livez"),
         "livenessProbe": _probe("/livez"),
@@ -43,6 +43,11 @@ def _topology() -> list[dict[str, Any]]:
     """Where the node is, under the name of today's images and that of Slinky 1.2's."""
     source = {"fieldRef": {"fieldPath": f"metadata.annotations['{labels.TOPOLOGY}']"}}
     return [{"name": name, "valueFrom": source} for name in ("SLINKY_TOPOLOGY", "POD_TOPOLOGY")]
+
+
+def _ssh(node_set: NodeSet) -> list[dict[str, Any]]:
+    """Whether the image starts sshd beside slurmd."""
+    return [{"name": "SSHD", "value": "yes"}] if node_set.spec.ssh.enabled else []
 
 
 def _ports(node_set: NodeSet) -> list[dict[str, Any]]:

@@ -9,9 +9,10 @@ from tests.unit.operator.documents import made
 from tests.unit.operator.logins.observed import login_set, membership, observed
 from windlass.api import labels
 from windlass.kube.kinds import DEPLOYMENT
-from windlass.kube.objects import Deployment
+from windlass.kube.meta import Meta
+from windlass.kube.objects import Deployment, Pod
 from windlass.operator.logins.plan import plan
-from windlass.operator.plan import Apply, Create, Plan, Tell
+from windlass.operator.plan import Annotate, Apply, Create, Plan, Tell
 
 NOW = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
 
@@ -110,6 +111,20 @@ def test_pods_are_replaced_only_for_what_they_cannot_notice(
     before: Any, after: Any, rolls: bool
 ) -> None:
     assert (template(plan(before, NOW)) != template(plan(after, NOW))) is rolls
+
+
+def test_a_changed_key_of_root_is_brought_into_pods_that_run() -> None:
+    keyed = login_set(rootSshAuthorizedKeys="ssh-ed25519 AAAA")
+    running = Pod(metadata=Meta(name="login-1", namespace="hpc"))
+    done = plan(observed(keyed, pods=(running,)), NOW)
+
+    (told,) = [action for action in done.actions if isinstance(action, Annotate)]
+    assert told.key.name == "login-1"
+    seen = msgspec.structs.replace(running.metadata, annotations=dict(told.annotations))
+    again = plan(observed(keyed, pods=(Pod(metadata=seen),)), NOW)
+    assert not [action for action in again.actions if isinstance(action, Annotate)]
+    gone = plan(observed(pods=(Pod(metadata=seen),)), NOW)
+    assert [action for action in gone.actions if isinstance(action, Annotate)]
 
 
 def test_a_missing_controller_is_told_once_and_pods_that_run_are_left() -> None:

@@ -12,6 +12,7 @@ from windlass.kube.objects import Pod
 from windlass.operator.keys import effective_keys
 from windlass.operator.membership import Membership
 from windlass.operator.workers.observe import Observed
+from windlass.operator.workers.pod import key_hash
 from windlass.operator.workers.revision import revision
 from windlass.slurm.model import Node
 from windlass.values.states import NodeState
@@ -41,6 +42,9 @@ def membership(data: dict[str, str] | None = None, **spec: Any) -> Membership:
     return Membership(controller=chosen, keys=effective_keys(chosen, None), slurm_secret=secret)
 
 
+KEY_HASH = key_hash(membership())
+
+
 def pod(ordinal: int, owner: NodeSet | None = None, **given: Any) -> Pod:
     """A worker that is ready since an hour, on a node, and of its set's revision."""
     made_for = owner or node_set()
@@ -59,7 +63,7 @@ def pod(ordinal: int, owner: NodeSet | None = None, **given: Any) -> Pod:
         "uid": f"u-{ordinal}",
         "resourceVersion": f"1{ordinal}",
         "labels": {labels.REVISION: given.get("revision", revision(made_for, None))},
-        "annotations": given.get("annotations", {}),
+        "annotations": {labels.SLURM_KEY_HASH: KEY_HASH, **given.get("annotations", {})},
         "creationTimestamp": given.get("created", "2026-07-01T10:00:00Z"),
     }
     if given.get("going"):

@@ -8,7 +8,7 @@ from tests.unit.operator.workers.observed import NOW, membership, node_set, obse
 from windlass.api.node_set import NodeSet
 from windlass.kube.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, POD
 from windlass.kube.objects import Pod
-from windlass.operator.plan import Apply, Create, Delete, Plan, Tell
+from windlass.operator.plan import Annotate, Apply, Create, Delete, Plan, Tell
 from windlass.operator.workers.plan import plan
 
 
@@ -163,6 +163,18 @@ def test_a_pod_on_no_node_goes_only_as_it_was_seen() -> None:
 
     versions = {a.key.name: (a.uid, a.version) for a in done.actions if isinstance(a, Delete)}
     assert versions == {"w-0": ("u-0", "10"), "w-1": ("u-1", "")}
+
+
+def test_a_new_key_is_brought_into_workers_that_run_and_restarts_none() -> None:
+    pods = (pod(0), pod(1, node=""), pod(2, going=True))
+    renewed = membership({"slurm.key": "bmV3"})
+    done = plan(observed(node_set(replicas=3), pods=pods, membership=renewed), NOW)
+
+    assert removed(done) == []
+    told_of = [action.key.name for action in done.actions if isinstance(action, Annotate)]
+    assert told_of == ["w-0"]
+    settled = plan(observed(node_set(replicas=3), pods=pods), NOW)
+    assert not [action for action in settled.actions if isinstance(action, Annotate)]
 
 
 # --- updates ----------------------------------------------------------------------------------
