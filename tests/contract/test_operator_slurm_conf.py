@@ -201,3 +201,18 @@ def test_what_needs_a_restart_would_end_a_running_slurmctld(box: Box, extra: str
 
     assert "slurmctld" in restarts
     assert "fatal: " in said
+
+
+# --- what the probes ask ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz"])
+def test_a_slurmctld_that_serves_answers_its_probes(box: Box, path: str) -> None:
+    service = free_port()
+    get = (
+        f"exec 3<> /dev/tcp/127.0.0.1/{service['port']}; "
+        f'printf "GET {path} HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n" >&3; '
+        "timeout 5 head -1 <&3"
+    )
+    said = run(box, Cluster(controller=controller(service=service)), get)
+    assert re.match(r"HTTP/1\.[01] 2\d\d ", said), said

@@ -43,8 +43,12 @@ class Configuration:
 
     @property
     def fingerprint(self) -> str:
-        """As the program beside slurmctld computes it."""
-        return digest_map(self.files)
+        """As the program beside slurmctld computes it: keys and hidden files do not count."""
+        return digest_map({name: self.files[name] for name in self.files if _counts(name)})
+
+
+def _counts(name: str) -> bool:
+    return not name.startswith(".") and not name.endswith((".key", ".jwks")) and name != files.JWKS
 
 
 def configuration(observed: Observed) -> Configuration | Reason:

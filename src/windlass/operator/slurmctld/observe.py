@@ -18,6 +18,7 @@ from windlass.operator.reading import decode
 from windlass.operator.site import Site
 from windlass.operator.slurmctld import files
 from windlass.operator.slurmctld.report import Report
+from windlass.operator.slurmctld.service_monitor import SERVICE_MONITOR
 from windlass.operator.world import View
 from windlass.values.key import Key
 
@@ -84,7 +85,8 @@ async def observe(
     used = keys.effective_keys(controller, accounting)
     jwt = await _body(view, Key(at.namespace, used.jwt.name))
     pods = tuple(view.pods(kinds.CONTROLLER, at))
-    stateful_set = view.get(kinds.STATEFUL_SET, Key(at.namespace, names.slurmctld(at.name)))
+    own = Key(at.namespace, names.slurmctld(at.name))
+    stateful_set, monitor = view.get(kinds.STATEFUL_SET, own), view.get(SERVICE_MONITOR, own)
     return Observed(
         controller=controller,
         setting=setting,
@@ -101,6 +103,7 @@ async def observe(
         jwt_secret=jwt,
         config=await _config_map(view, Key(at.namespace, names.config(at.name))),
         stateful_set=stateful_set.body if stateful_set else None,
+        monitor=monitor.body if monitor else None,
         pods=pods,
         report=await _report(pods, keys.entry(jwt, used.jwt.key), ask),
     )

@@ -87,7 +87,7 @@ def _running(observed: Observed, made: Configuration) -> Iterator[Action]:
         yield Apply(STATEFUL_SET, body)
     for pod in to_replace(observed):
         at = pod.metadata
-        reason = Reason("Outdated", f"pod {at.name} is of an older revision and not in service")
+        reason = Reason("Outdated", f"pod {at.name} is of an older revision")
         yield Delete(POD, at.key, at.uid, reason)
 
 

@@ -56,7 +56,22 @@ def _starting(observed: Observed, made: Configuration) -> tuple[Verdict, ...]:
     told = observed.report.error if observed.report else None
     if told is not None:
         return broken(rejection(told, made))
-    return underway(Reason("Starting", "slurmctld is starting"), available=False)
+    return underway(
+        Reason("Starting", f"slurmctld is starting{_database(observed)}"), available=False
+    )
+
+
+def _database(observed: Observed) -> str:
+    """slurmctld does not come up for the first time before slurmdbd answers."""
+    reference = observed.controller.spec.accounting_ref
+    if reference is None or not reference.name:
+        return ""
+    if observed.accounting is None:
+        return f"; Accounting {reference.name}, for whose slurmdbd it waits, is not there"
+    for condition in observed.accounting.status.conditions or ():
+        if condition.type == "Ready" and condition.status != "True":
+            return f"; it may wait for Accounting {reference.name}: {condition.message}"
+    return ""
 
 
 def _running(observed: Observed, made: Configuration) -> tuple[Verdict, ...]:
