@@ -100,6 +100,7 @@ def pod(
     name: str = "slurm-controller-0",
     *,
     ready: bool = True,
+    deleted: bool = False,
     revision: str = REVISION,
     annotations: dict[str, str] | None = None,
     **status: Any,
@@ -108,6 +109,7 @@ def pod(
         **_metadata(name),
         "labels": {"controller-revision-hash": revision},
         "annotations": annotations or {},
+        "deletionTimestamp": "2026-01-01T00:00:00Z" if deleted else None,
     }
     fields = {
         "phase": "Running",
