@@ -436,11 +436,8 @@ def test_files_and_scripts_are_kept_to_the_last_newline(helm: Helm) -> None:
 
 def test_keys_that_nobody_names_are_left_to_the_operator(helm: Helm) -> None:
     found = helm.template("slurm", {"accounting": {"enabled": True}})
-    controller, accounting = found.one("Controller")["spec"], found.one("Accounting")["spec"]
-    assert "slurmKeyRef" not in controller
-    assert "jwtKeyRef" not in controller
-    assert accounting["slurmKeyRef"] == {"name": "slurm-auth-slurm", "key": "slurm.key"}
-    assert accounting["jwtKeyRef"] == {"name": "slurm-auth-jwt", "key": "jwt.key"}
+    for kind in ("Controller", "Accounting"):
+        assert not {"slurmKeyRef", "jwtKeyRef", "jwksKeyRef"} & set(found.one(kind)["spec"])
     assert set(found.of("Secret")) == {"slurm-sssd-conf"}
 
 
@@ -453,10 +450,11 @@ def test_keys_that_nobody_names_are_left_to_the_operator(helm: Helm) -> None:
     ],
 )
 def test_keys_that_come_from_elsewhere_are_named_and_not_made(helm: Helm, values: Body) -> None:
-    found = helm.template("slurm", values)
-    spec = found.one("Controller")["spec"]
-    assert spec["slurmKeyRef"] == {"name": "slurm-auth-slurm", "key": "slurm.key"}
-    assert spec["jwtKeyRef"] == {"name": "slurm-auth-jwt", "key": "jwt.key"}
+    found = helm.template("slurm", merged({"accounting": {"enabled": True}}, values))
+    for kind in ("Controller", "Accounting"):
+        spec = found.one(kind)["spec"]
+        assert spec["slurmKeyRef"] == {"name": "slurm-auth-slurm", "key": "slurm.key"}
+        assert spec["jwtKeyRef"] == {"name": "slurm-auth-jwt", "key": "jwt.key"}
     assert not {name for name in found.of("Secret") if "auth" in name}
 
 

@@ -32,8 +32,21 @@ key: {{ $given.key | default (printf "%s.key" .which) }}
 {{- end -}}
 {{- end -}}
 
-{{- /* Whether the Controller names this key, instead of leaving it to the operator. */ -}}
+{{- /* Whether the resources name this key, instead of leaving it to the operator. */ -}}
 {{- define "slurm.keyIsNamed" -}}
 {{- $values := include "slurm.keyValues" . | fromJson -}}
 {{- if or (not $values.create) (include "slurm.outside" .root) (include "slurm.keyFromChart" .) -}}true{{- end -}}
+{{- end -}}
+
+{{- /* The keys that a Controller or an Accounting names. */ -}}
+{{- define "slurm.namedKeys" -}}
+{{- $named := dict -}}
+{{- range $which := list "slurm" "jwt" -}}
+{{- $asked := dict "root" $ "which" $which -}}
+{{- if include "slurm.keyIsNamed" $asked -}}
+{{- $_ := set $named (printf "%sKeyRef" $which) (include "slurm.keyRef" $asked | fromYaml) -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.jwksKeys.enabled -}}{{- $_ := set $named "jwksKeyRef" .Values.jwksKeys.configMapRef -}}{{- end -}}
+{{- toJson $named -}}
 {{- end -}}
