@@ -11,10 +11,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from windlass.local import parts
+from windlass.local import binaries, parts
 from windlass.local.cluster import Cluster
+from windlass.local.helm import Helm
+from windlass.local.layout import sources
 from windlass.local.progress import Display
-from windlass.local.slurm import Slurm
+from windlass.local.slurm import IMAGES, Slurm
 from windlass.mains import windlass
 from windlass.testing import kube
 
@@ -47,15 +49,15 @@ def main() -> None:
     display = Display(Console(quiet=True))
     cluster = Cluster(windlass.folders(), NAME, display, windlass.now)
     cluster.down()
-    parts.ensure(cluster.folders.cache, display, ("slurm",))
+    parts.ensure(cluster.folders.cache, display, IMAGES)
     try:
         floor = api_server_alone(cluster)
         up = seconds(lambda: cluster.up(2))
         show("up --nodes 2, all nodes Ready, add-ons there", up, limit=45, floor=floor)
-        load = seconds(lambda: cluster.load_image("slurm"))
-        show("image load slurm, 2 nodes", load)
+        load = seconds(lambda: [cluster.load_image(name) for name in IMAGES])
+        show(f"image load, {len(IMAGES)} images, 2 nodes", load)
         job = seconds(lambda: _slurm_job(cluster))
-        show("Slurm installed and a job done", job)
+        show("operator and Slurm installed, a job done", job)
         show("from nothing to a finished job", up + load + job, limit=120)
         show("up again, nothing to do", seconds(cluster.up))
         show("node add", seconds(lambda: cluster.add_node("extra")))
@@ -66,8 +68,11 @@ def main() -> None:
 
 
 def _slurm_job(cluster: Cluster) -> None:
-    image = parts.image("slurm", cluster.folders.cache, cluster.display)
-    slurm = Slurm(cluster.kubectl, image.reference)
+    programs = binaries.ensure(("helm",), cluster.folders.cache, cluster.display)
+    helm = Helm(programs["helm"], cluster.kubectl.kubeconfig)
+    values = {"accounting": {"enabled": True}, "mariadb": {"enabled": True}}
+    slurm = Slurm(cluster.kubectl, helm, sources("charts"), values)
+    slurm.install_operator()
     slurm.install()
     slurm.wait_until_idle()
     slurm.run_job()

@@ -8,13 +8,12 @@ from tests.contract.kube_world import RealWorld
 from tests.unit.operator.slurmctld.test_plan import NOW, WHOLE
 from windlass.kube import requests
 from windlass.kube.apply import differences
-from windlass.kube.kinds import STATEFUL_SET
+from windlass.kube.kinds import SERVICE_MONITOR, STATEFUL_SET
 from windlass.kube.requests import Deletion
 from windlass.kube.wire import Document
 from windlass.operator.executor import MANAGER
 from windlass.operator.plan import Apply, Create
 from windlass.operator.slurmctld.plan import plan
-from windlass.operator.slurmctld.service_monitor import SERVICE_MONITOR
 from windlass.operator.slurmctld.stateful_set import must_be_made_anew
 from windlass.testing.kube import RealKube
 from windlass.values.key import Key

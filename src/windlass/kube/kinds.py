@@ -107,3 +107,7 @@ LEADER_WORKER_SET: Final = Kind(
     "leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet"
 )
 POD_GROUP: Final = Kind("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup")
+
+# --- monitoring by others --------------------------------------------------------------------
+
+SERVICE_MONITOR: Final = Kind("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor")

@@ -1,16 +1,21 @@
 """`windlass up`: from nothing to a Slurm job that has run."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from windlass.local import binaries
+from windlass.local import binaries, ssh_key
 from windlass.local.cluster import DEFAULT_NAME
 from windlass.local.commands import Name, Nodes, World
 from windlass.local.errors import LocalError
+from windlass.local.helm import Helm
 from windlass.local.kubectl import Kubectl
-from windlass.local.slurm import Slurm
+from windlass.local.layout import sources
+from windlass.local.slurm import IMAGES, OPERATOR_NAMESPACE, Slurm
+
+MODULES = ("kubernetes", "helm")
 
 
 def up(
@@ -23,46 +28,90 @@ def up(
             help="Install on this cluster; the machine is not touched.", show_default=False
         ),
     ] = None,
-    image: Annotated[
+    registry: Annotated[
         str | None,
-        typer.Option(help="With --kubeconfig: a Slurm image that cluster can pull."),
+        typer.Option(help="With --kubeconfig: where that cluster pulls our images from."),
     ] = None,
 ) -> None:
     """Bring up Kubernetes with Slurm on it, and run a job."""
     world: World = ctx.obj
-    slurm = _elsewhere(world, kubeconfig, image) if kubeconfig else _here(world, name, nodes)
-    with world.display.step("Slurm: slurmctld and two workers"):
+    key = ssh_key.ensure(world.folders.state / "ssh")
+    if kubeconfig:
+        slurm, images = _elsewhere(world, kubeconfig, key), _pulled(registry)
+    else:
+        slurm, images = _here(world, name, nodes, key), {}
+    with world.display.step("the operator"):
+        slurm.install_operator(images)
+        slurm.kubectl(
+            *("rollout", "status", "deployment", "--timeout=120s", "-n", OPERATOR_NAMESPACE)
+        )
+    with world.display.step("Slurm: slurmctld, slurmdbd, slurmrestd, a login pod, two workers"):
         slurm.install()
         slurm.wait_until_idle()
     with world.display.step("a job on both workers"):
-        output = slurm.run_job()
-    world.display.say(f"\n$ srun --nodes=2 --label ...\n{output}")
+        job = slurm.run_job()
+    world.display.say(
+        f"\n$ sbatch --nodes=2 ...\n{job.output}\n$ sacct -j {job.number}\n{job.accounted}"
+    )
     world.display.say(f"where the time went:\n{world.display.summary()}\n")
-    world.display.say(_next_steps(slurm.kubectl.kubeconfig))
+    world.display.say(_next_steps(slurm, key))
 
 
-def _here(world: World, name: str, nodes: int | None) -> Slurm:
+def _here(world: World, name: str, nodes: int | None, key: Path) -> Slurm:
     cluster = world.cluster(name)
     cluster.up(nodes)
-    return Slurm(cluster.kubectl, cluster.load_image("slurm").reference)
+    for image in IMAGES:
+        cluster.load_image(image)
+    return _slurm(world, cluster.kubectl.kubeconfig, key)
 
 
-def _elsewhere(world: World, kubeconfig: Path, image: str | None) -> Slurm:
+def _elsewhere(world: World, kubeconfig: Path, key: Path) -> Slurm:
     if not kubeconfig.is_file():
         raise LocalError(f"--kubeconfig {kubeconfig}: there is no such file")
-    if image is None:
-        raise LocalError("--kubeconfig needs --image: a Slurm image that the cluster can pull")
-    programs = binaries.ensure(("kubernetes",), world.folders.cache, world.display)
-    return Slurm(Kubectl(programs["kubectl"], kubeconfig), image)
+    return _slurm(world, kubeconfig, key)
 
 
-def _next_steps(kubeconfig: Path) -> str:
+def _slurm(world: World, kubeconfig: Path, key: Path) -> Slurm:
+    programs = binaries.ensure(MODULES, world.folders.cache, world.display)
+    return Slurm(
+        Kubectl(programs["kubectl"], kubeconfig),
+        Helm(programs["helm"], kubeconfig),
+        sources("charts"),
+        _values(key.with_suffix(".pub").read_text().strip()),
+    )
+
+
+def _values(public_key: str) -> Mapping[str, Any]:
+    """A cluster to look around in: with accounting, and a port of the nodes for ssh."""
+    login = {
+        "rootSshAuthorizedKeys": public_key,
+        "service": {"spec": {"type": "NodePort"}},
+    }
+    return {
+        "accounting": {"enabled": True},
+        "mariadb": {"enabled": True},
+        "loginsets": {"slinky": login},
+    }
+
+
+def _pulled(registry: str | None) -> Mapping[str, Any]:
+    if registry is None:
+        raise LocalError(
+            "--kubeconfig needs --registry: the prefix under which that cluster finds the images "
+            f"{', '.join(IMAGES)}"
+        )
+    return {"imageRegistry": registry.rstrip("/")}
+
+
+def _next_steps(slurm: Slurm, key: Path) -> str:
+    address = slurm.ssh_address()
+    ssh = f"  ssh -i {key} -p {address[1]} root@{address[0]}\n" if address else ""
     return (
         "Slurm is up. What next:\n"
         "  export PATH=$PWD/.venv/bin:$PATH KUBECONFIG="
-        f"{kubeconfig}\n"
-        "  windlass local kubectl get pods -A\n"
-        "  windlass local kubectl exec -n slurm -it slurmctld-0 -- sinfo\n"
-        "  windlass local kubectl exec -n slurm -it slurmctld-0 -- srun -N2 hostname\n"
+        f"{slurm.kubectl.kubeconfig}\n"
+        f"{ssh}"
+        "  windlass local kubectl get slurm -n slurm\n"
+        "  windlass local kubectl exec -n slurm -it deploy/slurm-login-slinky -- sinfo\n"
         "  make down        # takes everything away again"
     )

@@ -34,6 +34,8 @@ class Options:
     identity: str
     lease: Key
     namespaces: Sequence[str] = ()
+    monitors: bool = False
+    """Whether the Prometheus operator's kinds are installed."""
     workers: Mapping[Kind, int] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
 
@@ -55,7 +57,7 @@ def operator(means: Means, rooms: Sequence[Room[Any]], options: Options) -> Mana
     elector = Elector(ClientLeases(client, options.lease), terms, means.monotonic, means.wall)
     metrics.watch_leading(lambda: elector.leading)
     guarded = Guarded(client, elector.check)
-    watched = watches(options.namespaces)
+    watched = watches(options.namespaces, monitors=options.monitors)
     mirror = Mirror(client, watched)
     world = World(client, mirror, watched)
     reporter = Reporter(NAME, options.identity)

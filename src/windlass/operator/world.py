@@ -68,14 +68,15 @@ class Watches:
             yield from group.values()
 
 
-def watches(namespaces: Sequence[str]) -> Watches:
+def watches(namespaces: Sequence[str], *, monitors: bool = False) -> Watches:
     """Watches over these namespaces; over all where none is named."""
     places = tuple(namespaces) or ("",)
+    children = (*CHILDREN, kinds.SERVICE_MONITOR) if monitors else CHILDREN
     return Watches(
         resources={(kind, place): _resource(kind, place) for kind in RESOURCES for place in places},
         children={
             (kind, place): Watched(kind, Document, Selection(place))
-            for kind in CHILDREN
+            for kind in children
             for place in places
         },
         content={

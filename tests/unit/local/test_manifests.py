@@ -1,4 +1,3 @@
-import base64
 import json
 from ipaddress import IPv4Network
 from typing import Any
@@ -8,7 +7,6 @@ import yaml
 
 from windlass.local.addons import manifest, render
 from windlass.local.addresses import Addresses
-from windlass.local.slurm import key_secret
 
 ADDRESSES = Addresses(IPv4Network("10.201.0.0/16"))
 IMAGES = {name: f"here/{name}:1" for name in ("base", "coredns", "local-path-provisioner")}
@@ -48,17 +46,5 @@ def test_our_own_pods_ask_for_no_privilege(name: str) -> None:
 
 
 def test_a_value_that_is_missing_is_an_error() -> None:
-    with pytest.raises(KeyError, match="slurm_image"):
-        render("slurm", {"namespace": "slurm"})
-
-
-def test_workers_are_guaranteed_so_that_a_greedy_job_dies_before_its_keeper() -> None:
-    text = render("slurm", {"namespace": "slurm", "slurm_image": "here/slurm:1"})
-    (worker,) = only("StatefulSet", "slurmd", text)["spec"]["template"]["spec"]["containers"]
-    assert worker["resources"]["limits"].keys() == {"cpu", "memory"}
-    assert "requests" not in worker["resources"]
-
-
-def test_the_key_arrives_as_it_was_made() -> None:
-    secret = json.loads(key_secret(b"\x00\xff" * 8))
-    assert base64.b64decode(secret["data"]["slurm.key"]) == b"\x00\xff" * 8
+    with pytest.raises(KeyError, match="coredns_image"):
+        render("dns", {"dns_address": "10.0.0.10"})

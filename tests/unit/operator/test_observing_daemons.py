@@ -100,7 +100,7 @@ def test_an_accounting_sees_its_controllers_keys_password_and_pod(view: FakeView
     view.put_pod("a-accounting-0", labels.selector("slurmdbd", "a"))
     view.put_pod("c-controller-0", labels.selector("slurmctld", "a"))
 
-    observer = AccountingObserver(Images(slurmdbd="image"), {"program": "text"})
+    observer = AccountingObserver(Images(slurmdbd="image"), {"program": "text"}, lambda: "new")
     seen = asyncio.run(observer.observe(view, document))
 
     assert [each.metadata.name for each in seen.controllers] == ["c", "younger"]

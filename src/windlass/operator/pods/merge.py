@@ -2,8 +2,9 @@
 
 Objects merge field by field, and lists whose entries have a key (containers by name, ports by
 number) entry by entry; other lists are replaced. What a user says counts, also where it is `false`,
-`0` or empty; `null` takes our field away. `$patch: delete` removes an entry and `$patch: replace`
-an object, as in `kubectl patch`.
+`0` or empty; `null` takes our field away. `$patch: delete` removes an entry, `$patch: replace` an
+object or, as an entry, a whole list, as in `kubectl patch`. An empty list of keyed entries says
+nothing of ours, so it changes nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -101,13 +102,15 @@ def _merged_value(name: str, ours: Any, theirs: Any, keys: Mapping[str, str]) ->
     if name in ADDED:
         return [*ours, *(entry for entry in theirs if name == "args" or entry not in ours)]
     key = keys.get(name)
-    return theirs if key is None or not theirs else _merged_list(ours, theirs, key, keys)
+    return theirs if key is None else _merged_list(ours, theirs, key, keys)
 
 
 def _merged_list(
     ours: Sequence[Any], theirs: Sequence[Any], key: str, keys: Mapping[str, str]
 ) -> list[Any]:
     """By key: changed in our place, new ones after ours."""
+    if {"$patch": "replace"} in theirs:
+        return [entry for entry in theirs if entry != {"$patch": "replace"}]
     merged = list(ours)
     for entry in theirs:
         if not isinstance(entry, Mapping):

@@ -18,7 +18,6 @@ from windlass.operator.reading import decode
 from windlass.operator.site import Site
 from windlass.operator.slurmctld import files
 from windlass.operator.slurmctld.report import Report
-from windlass.operator.slurmctld.service_monitor import SERVICE_MONITOR
 from windlass.operator.world import View
 from windlass.values.key import Key
 
@@ -86,7 +85,7 @@ async def observe(
     jwt = await _body(view, Key(at.namespace, used.jwt.name))
     pods = tuple(view.pods(kinds.CONTROLLER, at))
     own = Key(at.namespace, names.slurmctld(at.name))
-    stateful_set, monitor = view.get(kinds.STATEFUL_SET, own), view.get(SERVICE_MONITOR, own)
+    stateful_set, monitor = view.get(kinds.STATEFUL_SET, own), view.get(kinds.SERVICE_MONITOR, own)
     return Observed(
         controller=controller,
         setting=setting,

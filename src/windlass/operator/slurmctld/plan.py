@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from windlass.kube.kinds import CONFIG_MAP, POD, SECRET, SERVICE, STATEFUL_SET
+from windlass.kube.kinds import CONFIG_MAP, POD, SECRET, SERVICE, SERVICE_MONITOR, STATEFUL_SET
 from windlass.operator.judgement import news
 from windlass.operator.plan import Action, Annotate, Apply, Create, Delete, Plan, Replace, Tell
 from windlass.operator.slurmctld import words
@@ -19,7 +19,7 @@ from windlass.operator.slurmctld.configuration import (
 from windlass.operator.slurmctld.key_secrets import missing, to_make
 from windlass.operator.slurmctld.observe import Observed, is_ready
 from windlass.operator.slurmctld.rollout import to_replace
-from windlass.operator.slurmctld.service_monitor import SERVICE_MONITOR, service_monitor, wanted
+from windlass.operator.slurmctld.service_monitor import service_monitor, wanted
 from windlass.operator.slurmctld.services import client_service, internal_service
 from windlass.operator.slurmctld.stateful_set import must_be_made_anew, stateful_set
 from windlass.operator.slurmctld.status import judge, status

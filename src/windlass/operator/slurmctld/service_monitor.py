@@ -5,13 +5,12 @@ from typing import Any, Final
 
 from windlass.api import names
 from windlass.api.controller import Controller, MetricsEndpoint, ServiceMonitor
-from windlass.kube.kinds import CONTROLLER, Kind
+from windlass.kube.kinds import CONTROLLER, SERVICE_MONITOR
 from windlass.operator import owned
 from windlass.operator.plan import Body
 from windlass.operator.slurmctld import words
 from windlass.operator.slurmctld.services import PORT_NAME
 
-SERVICE_MONITOR: Final = Kind("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor")
 PATHS: Final = ("/metrics/jobs", "/metrics/nodes", "/metrics/partitions", "/metrics/scheduler")
 
 

@@ -32,7 +32,13 @@ OURS: dict[str, Any] = {
             ("env",),
             [{"name": "A", "value": "1"}, {"name": "B", "value": ""}, {"name": "C", "value": "3"}],
         ),
-        ({"env": []}, ("env",), []),
+        ({"env": []}, ("env",), OURS["env"]),
+        ({"env": [{"$patch": "replace"}]}, ("env",), []),
+        (
+            {"securityContext": {"capabilities": {"add": []}}},
+            ("securityContext", "capabilities", "add"),
+            [],
+        ),
         (
             {"env": [{"name": "A", "$patch": "delete"}]},
             ("env",),

@@ -23,12 +23,11 @@ from tests.unit.operator.slurmctld.given import (
     running,
     with_status,
 )
-from windlass.kube.kinds import CONFIG_MAP, POD, SERVICE, STATEFUL_SET
+from windlass.kube.kinds import CONFIG_MAP, POD, SERVICE, SERVICE_MONITOR, STATEFUL_SET
 from windlass.operator.plan import Action, Annotate, Apply, Create, Delete, Plan, Replace, Tell
 from windlass.operator.slurmctld import plan as planning
 from windlass.operator.slurmctld.configuration import Configuration, configuration, everything
 from windlass.operator.slurmctld.observe import Observed
-from windlass.operator.slurmctld.service_monitor import SERVICE_MONITOR
 from windlass.operator.slurmctld.words import CONFIG_SEEN
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
