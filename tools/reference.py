@@ -1,10 +1,12 @@
-"""Writes the pages of docs/reference that are made from the code, or says which are stale."""
+"""Writes the files that are made from others, or says which are stale."""
 
+import os
+import subprocess
 from typing import Any
 
 import typer
 
-from tools.pages import keep
+from tools.pages import TOP, keep
 from windlass.mains.windlass import app
 
 
@@ -32,7 +34,19 @@ def _row(parameter: Any, context: Any) -> str:
     return f"- `{words}`: {text}\n"
 
 
-PAGES = {"docs/reference/command-line.md": commands}
+def requirements() -> str:
+    """What the image of Windlass installs: uv.lock in the words of pip."""
+    uv = os.environ.get("UV", "uv")  # noqa: TID251 - set by `uv run`
+    plain = ("--no-dev", "--no-emit-project", "--no-header", "--no-annotate")
+    words = (uv, "export", "--quiet", "--locked", *plain, "--format=requirements-txt")
+    done = subprocess.run(words, cwd=TOP, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+PAGES = {
+    "docs/reference/command-line.md": commands,
+    "images/windlass/requirements.txt": requirements,
+}
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ cd "$2/memory/root"
 echo "127.0.0.1 localhost $(hostname)" > etc/hosts
 mount -t proc proc proc
 mount --rbind /dev dev
+mkdir -p etc/slurm
 mount --bind "$2/etc" etc/slurm
 exec chroot . bash -c "$SCRIPT"
 """

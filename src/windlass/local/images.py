@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+import windlass
 from windlass.local import debian
 from windlass.local.errors import LocalError
 from windlass.local.layout import fingerprint, sources
@@ -22,7 +23,11 @@ from windlass.local.progress import Display
 # Of uncompressed, gzip and zstd layers, containerd imports zstd the fastest.
 TRANSPORT: Final = "oci-archive"
 COMPRESSION: Final = "zstd"
+PACKAGE: Final = Path(windlass.__file__).parents[1]
 DEBIAN_ROOT: Final = "debian.tar"  # an image that carries this is Debian itself
+# An image that carries this has the libraries that its requirements.txt names.
+PYTHON_LIBRARIES: Final = "site-packages"
+PYTHON: Final = "3.14"  # forky's
 
 # One shell, because what buildah mounts is seen only by the namespace that it runs in.
 UNPACK: Final = """
@@ -49,6 +54,7 @@ class Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tag: str
     base: str | None = None  # the image that the build argument BASE stands for
     carries: tuple[str, ...] = ()  # programs put beside the Containerfile
+    sources: tuple[str, ...] = ()  # files or folders of our own package, likewise
 
 
 def ensure(
@@ -88,6 +94,7 @@ class Workshop:
     sources: Path
     run: Runner = run_contained
     base: str | None = None  # a reference that takes the place of our own Debian
+    package: Path = PACKAGE  # the folder that has `windlass/`
 
     def image(self, name: str) -> Image:
         archive = make_once(self.archive_of(name), lambda scratch: self._build(name, scratch))
@@ -125,8 +132,9 @@ class Workshop:
             mode = "x" if file.stat().st_mode & 0o100 else "-"
             parts += [file.relative_to(self.sources).as_posix(), mode, _digest(file)]
         for carried in needs.carries:
-            made = carried == DEBIAN_ROOT
-            parts += [carried, debian.IMAGE.fingerprint if made else _digest(self._find(carried))]
+            parts += [carried, self._carried_fingerprint(carried)]
+        for file in self._source_files(name):
+            parts += [file.relative_to(self.package).as_posix(), _digest(file)]
         return fingerprint(*parts)
 
     def _build(self, name: str, scratch: Path) -> Path:
@@ -142,11 +150,10 @@ class Workshop:
         return archive
 
     def _unpack(self, name: str, scratch: Path) -> Path:
-        image, target = self.image(name), scratch / "root"
-        source = f"{TRANSPORT}:{image.archive}"
+        image = self.image(name)
         with self.display.step(f"root file system of {image.reference}") as step:
-            self.run(["sh", "-ec", UNPACK, "unpack", source, target, *_buildah(scratch)], step.note)
-        return target
+            self.run(unpack_command(f"{TRANSPORT}:{image.archive}", scratch), step.note)
+        return scratch / "root"
 
     def _base_fingerprint(self, name: str) -> str:
         own = self.needs(name).base
@@ -168,18 +175,53 @@ class Workshop:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(file, copy)
         for carried in self.needs(name).carries:
-            shutil.copy2(self._carried(carried), context / carried)
+            self._carry(carried, context)
+        for file in self._source_files(name):
+            copy = context / file.relative_to(self.package)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
         return context
 
-    def _carried(self, carried: str) -> Path:
+    def _source_files(self, name: str) -> list[Path]:
+        found = []
+        for source in self.needs(name).sources:
+            path = self.package / source
+            if not path.exists():
+                raise LocalError(f"image {name} carries {source}, which is missing here")
+            found += _files(path) if path.is_dir() else [path]
+        return [file for file in found if "__pycache__" not in file.parts]
+
+    def _carried_fingerprint(self, carried: str) -> str:
         if carried == DEBIAN_ROOT:
-            return debian.ensure(debian.IMAGE, self.cache, self.display, self.run)
-        return self._find(carried)
+            return debian.IMAGE.fingerprint
+        return PYTHON if carried == PYTHON_LIBRARIES else _digest(self._find(carried))
+
+    def _carry(self, carried: str, context: Path) -> None:
+        if carried == PYTHON_LIBRARIES:
+            self._install_libraries(context)
+            return
+        made = carried == DEBIAN_ROOT
+        file = debian.ensure(debian.IMAGE, self.cache, self.display, self.run) if made else None
+        shutil.copy2(file or self._find(carried), context / carried)
+
+    def _install_libraries(self, context: Path) -> None:
+        """Fetched out here: a site's own index and certificates are known to this machine."""
+        uv = ("sh", "-c", 'exec "${UV:-uv}" "$@"', "uv")  # `uv run` says where it is
+        install = ("pip", "install", "--quiet", "--target", context / PYTHON_LIBRARIES)
+        exactly = ("--no-deps", "--require-hashes", "--only-binary=:all:")
+        what = ("--python-version", PYTHON, "--requirements", context / "requirements.txt")
+        with self.display.step("Python libraries") as step:
+            self.run([*uv, *install, *exactly, *what], step.note)
 
     def _find(self, program: str) -> Path:
         if program not in self.programs:
             raise LocalError(f"an image carries the program {program}, and it was not built")
         return self.programs[program]
+
+
+def unpack_command(source: str, scratch: Path) -> list[str | Path]:
+    """The command that leaves the files of an archive in the folder `root` below `scratch`."""
+    return ["sh", "-ec", UNPACK, "unpack", source, scratch / "root", *_buildah(scratch)]
 
 
 def _buildah(scratch: Path) -> tuple[str | Path, ...]:

@@ -31,8 +31,13 @@ class FakeTools:
         if "mmdebstrap" in words:
             Path(words[words.index(debian.SUITE) + 1]).write_text("debian")
         elif "bud" in words:
-            context = Path(words[-1]).iterdir()
-            self.contexts.append({file.name: file.read_text() for file in context})
+            context = Path(words[-1])
+            files = [file for file in context.rglob("*") if file.is_file()]
+            self.contexts.append(
+                {str(file.relative_to(context)): file.read_text() for file in files}
+            )
+        elif "--target" in words:
+            Path(words[words.index("--target") + 1]).mkdir()
         elif "push" in words:
             Path(words[-1].split(":")[1]).write_text("image")
         else:
@@ -52,6 +57,10 @@ def workshop(tmp_path: Path, tools: FakeTools) -> Workshop:
     recipes = {
         "debian": ('tag = "forky"\ncarries = ["debian.tar"]', "FROM scratch\nADD debian.tar /\n"),
         "slurm": ('tag = "26.05"\nbase = "debian"', "ARG BASE=x\nFROM ${BASE}\n"),
+        "daemon": (
+            'tag = "1"\nsources = ["windlass/inpod", "windlass/py.typed"]',
+            "FROM scratch\n",
+        ),
         "coredns": ('tag = "1.14.7"\ncarries = ["coredns"]', "FROM scratch\nCOPY coredns /\n"),
     }
     for name, (needs, containerfile) in recipes.items():
@@ -60,12 +69,17 @@ def workshop(tmp_path: Path, tools: FakeTools) -> Workshop:
         (folder / "image.toml").write_text(needs)
         (folder / "Containerfile").write_text(containerfile)
     (tmp_path / "coredns").write_text("a program")
+    (tmp_path / "src/windlass/inpod/__pycache__").mkdir(parents=True)
+    (tmp_path / "src/windlass/inpod/keeper.py").write_text("keep")
+    (tmp_path / "src/windlass/inpod/__pycache__/keeper.pyc").write_text("compiled")
+    (tmp_path / "src/windlass/py.typed").touch()
     return Workshop(
         cache=tmp_path / "cache",
         display=Display(Console(file=io.StringIO())),
         programs={"coredns": tmp_path / "coredns"},
         sources=tmp_path / "images",
         run=tools,
+        package=tmp_path / "src",
     )
 
 
@@ -106,6 +120,38 @@ def test_a_build_sees_its_own_folder_and_what_the_image_carries(
     assert context["coredns"] == "a program"
 
 
+def test_a_build_sees_the_sources_that_the_image_asks_for(
+    workshop: Workshop, tools: FakeTools
+) -> None:
+    workshop.image("daemon")
+
+    (context,) = tools.contexts
+    own = {"windlass/inpod/keeper.py", "windlass/py.typed"}
+    assert set(context) == {"Containerfile", "image.toml", *own}
+
+
+def test_libraries_of_python_are_installed_beside_the_containerfile(
+    workshop: Workshop, tools: FakeTools
+) -> None:
+    folder = workshop.sources / "daemon"
+    (folder / "image.toml").write_text('tag = "1"\ncarries = ["site-packages"]')
+    (folder / "requirements.txt").write_text("rich==15")
+
+    workshop.image("daemon")
+
+    install = tools.calls[0]
+    assert "--require-hashes" in install
+    assert Path(install[-1]).name == "requirements.txt"
+    assert Path(install[install.index("--target") + 1]).name == "site-packages"
+
+
+def test_a_source_that_is_missing_is_named(workshop: Workshop) -> None:
+    (workshop.package / "windlass/py.typed").unlink()
+
+    with pytest.raises(LocalError, match=r"image daemon carries windlass/py\.typed"):
+        workshop.image("daemon")
+
+
 def change_containerfile(workshop: Workshop) -> None:
     (workshop.sources / "slurm" / "Containerfile").write_text("ARG BASE=x\nFROM ${BASE}\nUSER 1\n")
 
@@ -122,6 +168,10 @@ def change_base(workshop: Workshop) -> None:
     (workshop.sources / "debian" / "Containerfile").write_text("FROM scratch\n")
 
 
+def change_source(workshop: Workshop) -> None:
+    (workshop.package / "windlass/inpod/keeper.py").write_text("keep better")
+
+
 def change_program(workshop: Workshop) -> None:
     workshop.programs["coredns"].write_text("another program")
 
@@ -133,6 +183,7 @@ def change_program(workshop: Workshop) -> None:
         pytest.param("slurm", change_tag, id="its tag"),
         pytest.param("slurm", add_file, id="a new file beside it"),
         pytest.param("slurm", change_base, id="its base"),
+        pytest.param("daemon", change_source, id="a source of ours that it has"),
         pytest.param("coredns", change_program, id="a program that it carries"),
     ],
 )
@@ -197,7 +248,9 @@ def test_an_image_built_on_request_replaces_what_is_kept_of_it(
 
 
 def test_an_unknown_image_is_answered_with_the_known_ones(workshop: Workshop) -> None:
-    with pytest.raises(LocalError, match="no image is called slurn; there are coredns, debian"):
+    with pytest.raises(
+        LocalError, match="no image is called slurn; there are coredns, daemon, debian"
+    ):
         workshop.image("slurn")
 
 
