@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 
 from tests.contract.helm import CHARTS, Body, Helm
 from tests.unit.operator.conftest import Golden
+from windlass.api.validation import Context, Problem
 from windlass.local.errors import CommandFailed
+from windlass.operator.webhooks import WEBHOOKS
 
 SLINKY = Path(__file__).parent / "slinky_values"
 VALUES: dict[tuple[str, str], Body | None] = {
@@ -39,6 +42,17 @@ def test_two_renderings_are_the_same(helm: Helm, chart: str, name: str) -> None:
 @every
 def test_helm_finds_nothing_to_complain_about(helm: Helm, chart: str, name: str) -> None:
     assert "0 chart(s) failed" in helm.lint(chart, VALUES[chart, name])
+
+
+@pytest.mark.parametrize("name", [name for chart, name in VALUES if chart == "slurm"])
+def test_our_own_webhooks_have_nothing_against_a_cluster(helm: Helm, name: str) -> None:
+    found = helm.template("slurm", VALUES["slurm", name])
+    files = {name: made["data"] for name, made in found.of("ConfigMap").items()}
+    context = Context("here", files={name: frozenset(data) for name, data in files.items()})
+    for webhook in WEBHOOKS:
+        for body in found.of(webhook.kind.kind).values():
+            findings = webhook.review(msgspec.convert(body, webhook.type), None, context)
+            assert not [one for one in findings if isinstance(one, Problem)]
 
 
 @pytest.mark.parametrize(
