@@ -216,3 +216,15 @@ def test_a_slurmctld_that_serves_answers_its_probes(box: Box, path: str) -> None
     )
     said = run(box, Cluster(controller=controller(service=service)), get)
     assert re.match(r"HTTP/1\.[01] 2\d\d ", said), said
+
+
+def test_it_is_reached_from_outside_although_its_own_name_is_that_of_this_host(box: Box) -> None:
+    """The pod has the Service's name in its /etc/hosts, as 127.0.0.1."""
+    service = free_port()
+    listening = f"{service['port']:04X} 0+:0000 0A"
+    said = run(
+        box,
+        Cluster(controller=controller(service=service)),
+        f'grep -hEo "[0-9A-F]+:{listening}" /proc/net/tcp /proc/net/tcp6',
+    )
+    assert re.match(r"0+:", said), said

@@ -86,7 +86,8 @@ def slurm_conf(cluster: Cluster) -> SlurmConf:
     )
     text = _text(sections, cluster.controller.spec.extra_conf, given)
     faults = (*nodes.faults, *_repeated(given), *_deadly(given, cluster))
-    return SlurmConf(text, faults, (*cluster.files.notes, *nodes.notes))
+    notes = (*cluster.files.notes, *nodes.notes, *_misplaced(given, cluster.controller))
+    return SlurmConf(text, faults, notes)
 
 
 def external_slurm_conf(cluster: Cluster) -> SlurmConf:
@@ -113,7 +114,7 @@ def external_slurm_conf(cluster: Cluster) -> SlurmConf:
 
 def extra_line(text: str, line: int) -> int | None:
     """The line of extraConf that is this line of slurm.conf."""
-    lines = text.splitlines()
+    lines = text.split("\n")
     if EXTRA_HEADER not in lines:
         return None
     found = line - lines.index(EXTRA_HEADER) - 1
@@ -156,6 +157,18 @@ def _deadly(given: Document, cluster: Cluster) -> Iterator[Fault]:
         problem = f"{topology} needs a file that describes it"
         fix = f"give one of {' and '.join(MAPS)} by configFileRefs"
         yield Fault(_where(given, "TopologyPlugin"), "TopologyPlugin", problem, fix)
+
+
+def _misplaced(given: Document, controller: Controller) -> Iterator[Reason]:
+    """What works, but not as the rest of the cluster needs it."""
+    folder, state = identity.state_folder(controller), given.get("StateSaveLocation")
+    if state is not None and not f"{state}/".startswith(f"{folder}/"):
+        sentence = f"StateSaveLocation={state} of extraConf is lost with the pod; leave it out, or"
+        yield Reason("StateNotKept", f"{sentence} name a folder in {folder}, where the volume is")
+    port = given.get("SlurmctldPort")
+    if port is not None and port != str(identity.port(controller)):
+        sentence = f"SlurmctldPort={port} of extraConf is not where the Service leads"
+        yield Reason("PortNotServed", f"{sentence}; set service.port: {port} instead")
 
 
 def _where(given: Document, key: str) -> Where:
@@ -273,7 +286,7 @@ def _without_joined(extra: str) -> str:
     Of a key that stands twice every Slurm command complains. No line is taken out, so that the
     place of a fault can be told.
     """
-    lines = extra.rstrip().splitlines()
+    lines = extra.rstrip().split("\n")
     for pair in parse(extra, SLURM_CONF).pairs():
         if any(pair.is_for(key) for key in JOINED):
             _comment_out(lines, pair.where.line - 1)

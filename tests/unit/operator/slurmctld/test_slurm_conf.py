@@ -195,6 +195,19 @@ def test_keys_that_we_do_not_know_are_left_to_the_slurm_that_runs() -> None:
     assert rendered("BrandNewKey=1\nMaxJobCount=many").faults == ()
 
 
+@pytest.mark.parametrize(
+    ("extra", "codes"),
+    [
+        ("StateSaveLocation=/var/spool/slurmctld", ["StateNotKept"]),
+        ("StateSaveLocation=/var/spool/slurmctld/lab_slurm/state", []),
+        ("SlurmctldPort=7000", ["PortNotServed"]),
+        ("SlurmctldPort=6817", []),
+    ],
+)
+def test_what_would_not_serve_the_user_is_told(extra: str, codes: list[str]) -> None:
+    assert [note.code for note in rendered(extra).notes] == codes
+
+
 # --- node sets ----------------------------------------------------------------------------------
 
 
