@@ -97,7 +97,7 @@ def test_windlass_runs_as_nobody_in_particular_on_a_root_that_cannot_be_written(
     box, start = opened("windlass")
     assert (start.entrypoint, start.user) == (("windlass",), "65532:65532")
     said = box.run(
-        "mount -o remount,ro / && ! touch /x &&"
+        "mount -o remount,bind,ro / && ! touch /x &&"
         "HOME=/tmp exec setpriv --reuid=65532 --regid=65532 --clear-groups windlass --help",
         {},
     )
