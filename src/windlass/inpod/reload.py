@@ -478,7 +478,9 @@ class Watcher:
         self.candidate = read_candidate(self.place.candidate)
         self.untried = self.candidate != self.files
         self.errors.mark()
-        self.error = self.place.refused(self.candidate) if self.untried else None
+        if self.untried:  # then `init` had a reason
+            stage = self.place.conf / STAGE
+            self.error = self.place.refused(self.candidate) or check(self.candidate, stage)
         self.tell()
 
     def tell(self) -> None:

@@ -119,7 +119,9 @@ def login(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     run.mkdir(mode=0o755, parents=True, exist_ok=True)
     shutil.chown(run, "slurm", "slurm")
     as_slurm = ["setpriv", "--reuid=slurm", "--regid=slurm", "--clear-groups", "--"]
-    sackd = [*as_slurm, "sackd", "--systemd", *options(env, "SACKD"), *words]
+    # By its whole path: it starts itself again by the name that it was called by.
+    program = shutil.which("sackd") or "/usr/sbin/sackd"
+    sackd = [*as_slurm, program, "--systemd", *options(env, "SACKD"), *words]
     return ["--restart", "--", *sackd, *beside(env, sshd=True, sssd=SSSD_CONF.exists())]
 
 

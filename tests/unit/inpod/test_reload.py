@@ -179,6 +179,20 @@ def test_what_slurmctld_took_is_what_a_restart_falls_back_to(pod: Pod) -> None:
     assert (pod.conf(), pod.conf("slurm.key")) == ("a=1", "new")
 
 
+def test_why_the_candidate_is_not_in_force_is_known_from_the_first_report_on(pod: Pod) -> None:
+    pod.candidate(slurm_conf="a=1")
+    pod.init()
+    with pod.watching():
+        pod.report(lambda report: report["ok"])
+    (pod.top / "report.json").unlink()
+    (pod.top / "up").unlink()
+    pod.candidate(slurm_conf="Foo=1")
+    pod.init()
+    with pod.watching():
+        report = pod.report(bool)
+    assert (report["ok"], report["inForce"], report["error"]["key"]) == (False, "", "Foo")
+
+
 def test_a_good_candidate_comes_into_force(pod: Pod) -> None:
     first = pod.candidate(slurm_conf="a=1")
     pod.init()
