@@ -33,6 +33,7 @@ way. Names are relative to the folder, with `/`. Files named *.key, *.jwks and j
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import hmac
@@ -225,6 +226,7 @@ def setting(files: Files, key: str) -> str | None:
 NOT_THERE = re.compile(r"Unable to contact|[Cc]onnect|Zero Bytes")
 SILENT = re.compile(r"timed out")
 NEEDS_FILE = {"topology/tree", "topology/block"}
+SLURM_JWKS = "slurm.jwks"
 
 
 @dataclass(frozen=True)
@@ -278,6 +280,22 @@ def check(files: Files, stage: Path) -> Error | None:
         return None
     finally:
         shutil.rmtree(stage, ignore_errors=True)
+
+
+def check_keys(files: Files) -> Error | None:
+    """What is wrong with slurm.jwks; slurmctld ends at once on one that it cannot read."""
+    text = files.get(SLURM_JWKS)
+    if text is None:
+        return None
+    try:
+        entries = json.loads(text)["keys"]
+        sizes = {each["kid"]: len(base64.b64decode(each["k"], validate=True)) for each in entries}
+        signing = [each for each in entries if each.get("use") == "default"]
+        good = len(sizes) == len(entries) and min(sizes.values()) >= 16 and len(signing) == 1
+    except (AttributeError, KeyError, TypeError, ValueError):
+        good = False
+    message = "this is no set of keys of which one signs; the keys of before stay"
+    return None if good else {"file": SLURM_JWKS, "line": None, "key": None, "message": message}
 
 
 def slurmctld_answers() -> bool:
@@ -409,6 +427,9 @@ def init(place: Place) -> None:
     """Fill slurmctld's folder with the candidate, or with what was good before."""
     files = read_candidate(place.candidate)
     place.conf.mkdir(parents=True, exist_ok=True)
+    if bad_keys := check_keys(files):
+        say(f"left out: {json.dumps(bad_keys)}")
+        del files[SLURM_JWKS]
     error = check(files, place.conf / STAGE) or place.refused(files)
     good = place.last_good(files) if error else None
     if error:
@@ -535,10 +556,14 @@ class Watcher:
         self.settle()
 
     def attempt(self) -> Error | None:
-        error = check(self.candidate, self.place.conf / STAGE)
-        # New keys need not wait for somebody to mend slurm.conf.
-        mended = {**conf_of(self.files), **keys_of(self.candidate)}
-        wanted, before = mended if error else self.candidate, self.files
+        bad_conf = check(self.candidate, self.place.conf / STAGE)
+        bad_keys = check_keys(self.candidate)
+        # Neither waits for somebody to mend the other.
+        wanted = {
+            **conf_of(self.files if bad_conf else self.candidate),
+            **keys_of(self.files if bad_keys else self.candidate),
+        }
+        error, before = bad_conf or bad_keys, self.files
         if wanted == before:
             return error
         self.errors.mark()

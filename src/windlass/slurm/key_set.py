@@ -64,8 +64,10 @@ class KeySet:
             entries = json.loads(text)["keys"]
             keys = {entry["kid"]: base64.b64decode(entry["k"], validate=True) for entry in entries}
             (signs,) = (entry["kid"] for entry in entries if entry.get("use") == "default")
+            if len(keys) < len(entries):
+                raise ValueError("two keys of one name")  # noqa: TRY301 - as bad as the others
             return cls(keys, signs)
-        except (binascii.Error, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, binascii.Error, KeyError, TypeError, ValueError) as error:
             # No part of the text is shown: it is secret.
             raise Malformed(
                 FILE, "", 0, f"this is no set of keys ({type(error).__name__})", _FORM

@@ -1,5 +1,6 @@
 """The keeper of /etc/slurm, with a Slurm that is a shell script."""
 
+import base64
 import hashlib
 import hmac
 import json
@@ -19,7 +20,10 @@ import pytest
 from tests.unit.inpod.programs import program, running
 from windlass.inpod.reload import conf_of, explain, fingerprint, keys_of, setting
 from windlass.local.waiting import wait_for
+from windlass.slurm.key_set import KeySet
 from windlass.testing.ports import free_ports
+
+TWO_KEYS = KeySet.of(b"a" * 16, "a").adding(b"b" * 16, "b")
 
 # It refuses a file with the word Foo at once, and one with the word nope as slurmctld does.
 SCONTROL = """#!/bin/sh
@@ -229,6 +233,37 @@ def test_a_bad_candidate_does_not(pod: Pod, bad: str, key: str, calls: int) -> N
     assert (report["error"]["line"], report["error"]["key"]) == (1, key)
     made = (pod.top / "calls").read_text() if calls else ""
     assert made.count("reconfigure") == calls
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "{broken",
+        "[]",
+        '{"keys": []}',
+        '{"keys": [7]}',
+        str(TWO_KEYS).replace('"default"', '"other"'),
+        str(TWO_KEYS).replace('"kid": "b"', '"kid": "a"'),
+        str(TWO_KEYS).replace(base64.b64encode(b"b" * 16).decode(), "c2hvcnQ="),
+    ],
+)
+def test_keys_that_slurmctld_would_die_of_do_not_reach_it(pod: Pod, bad: str) -> None:
+    pod.candidate(slurm_conf="a=1", slurm_key="old", slurm_jwks=str(TWO_KEYS))
+    pod.init()
+    with pod.watching():
+        pod.report(lambda report: report["ok"])
+        conf = pod.candidate(slurm_conf="a=2", slurm_key="new", slurm_jwks=bad)
+        report = pod.report(lambda report: report["inForce"] == conf)
+    assert report["error"]["file"] == "slurm.jwks"
+    assert pod.conf() == "a=2", "the configuration does not wait for better keys"
+    assert (pod.conf("slurm.jwks"), pod.conf("slurm.key")) == (str(TWO_KEYS), "old")
+
+
+def test_init_leaves_out_keys_that_slurmctld_would_die_of(pod: Pod) -> None:
+    pod.candidate(slurm_conf="a=1", slurm_key="old", slurm_jwks="{broken")
+    pod.init()
+    assert not (pod.top / "conf/slurm.jwks").exists()
+    assert pod.conf("slurm.key") == "old"
 
 
 def test_nothing_is_in_force_until_slurmctld_answers(pod: Pod) -> None:
