@@ -37,6 +37,12 @@ SlurmctldDebug=debug
 SlurmdDebug=debug
 """
 
+# slurmd, as root, takes no folder that is slurm's.
+PREPARE = """
+mkdir -p /var/spool/slurmd
+rm -rf /run/slurm
+"""
+
 # A daemon of a node in each state of the change; commands speak through it.
 CLIENTS = {
     "old": ("SLURM_SACK_KEY", OLD),
@@ -155,7 +161,7 @@ def cluster(
             "cgroup.conf": "CgroupPlugin=disabled\n",
             **{f"client-{name}": text for name, (_, text) in CLIENTS.items()},
         },
-        script=f"mkdir -p /var/spool/slurmd\n{serving('slurmd', 'slurmd -D -N worker')}{sackds}",
+        script=PREPARE + serving("slurmd", "slurmd -D -N worker") + sackds,
     )
     root = images.root_of("slurm", folders.cache, display, programs={})
     server = RealSlurm(root, tmp_path / "slurm", besides)
