@@ -298,25 +298,29 @@ async def churn(direct: Client, stem: str, chance: random.Random) -> Counter[str
     return born
 
 
-def same(mine: dict[str, T], theirs: Listing[T] | None, key: Callable[[T], str]) -> bool:
+def unlike(mine: dict[str, T], theirs: Listing[T] | None, key: Callable[[T], str]) -> set[str]:
+    """The names of what is not the same on both sides."""
     assert theirs is not None
-    return mine == {key(item): item for item in theirs.items}
+    there = {key(item): item for item in theirs.items}
+    return {name for name in mine.keys() | there.keys() if mine.get(name) != there.get(name)}
 
 
-async def current(mirror: Mirror, direct: Client) -> bool:
-    """Whether the mirror shows what Slurm shows."""
+async def differences(mirror: Mirror, direct: Client) -> set[str]:
+    """Where the mirror does not show what Slurm shows."""
+    unknown = {feed.kind for feed in mirror.feeds if feed.table.unknown_since is not None}
     nodes, jobs = await direct.send(requests.nodes()), await direct.send(requests.jobs())
     return (
-        all(feed.table.unknown_since is None for feed in mirror.feeds)
-        and same(mirror.nodes.table.items, nodes, lambda node: node.name)
-        and same(mirror.jobs.table.items, jobs, lambda job: str(job.id))
+        unknown
+        | unlike(mirror.nodes.table.items, nodes, lambda node: node.name)
+        | unlike(mirror.jobs.table.items, jobs, lambda job: str(job.id))
     )
 
 
 async def becomes_current(mirror: Mirror, direct: Client) -> None:
-    async with asyncio.timeout(30):
-        while not await current(mirror, direct):
-            await asyncio.sleep(0.05)
+    deadline = time.monotonic() + 30
+    while found := await differences(mirror, direct):
+        assert time.monotonic() < deadline, f"still different: {sorted(found)}"
+        await asyncio.sleep(0.05)
 
 
 def quick_mirror() -> dict[str, Any]:

@@ -106,7 +106,8 @@ class Mirror:
     """Between two looks at all jobs, for changes that leave a job's state alone; the dearer such a
     list is, the longer (`RARELY`)."""
     answer_within: Seconds = ANSWER
-    """A question without an answer for so long counts as silence, and is asked again."""
+    """A question without an answer for so long counts as silence, and is asked again; each time
+    with more patience, for a Slurm that is just slow."""
     nodes: Feed[Node] = field(default_factory=lambda: Feed("nodes"))
     jobs: Feed[Job] = field(default_factory=lambda: Feed("jobs"))
     partitions: Feed[Partition] = field(default_factory=lambda: Feed("partitions"))
@@ -151,7 +152,7 @@ class Mirror:
         while True:
             began = self.clock.monotonic()
             try:
-                async with asyncio.timeout(self.answer_within):
+                async with asyncio.timeout(self.answer_within * (1 + rhythm.failures)):
                     changed = await poll()
             except (SlurmError, TimeoutError):
                 self._lose(feed)

@@ -336,8 +336,18 @@ def test_a_call_that_hangs_is_silence_and_is_asked_again() -> None:
         assert at.mirror.jobs.table.unknown_since is None
         await at.update("w-1", NodeUpdate(comment="meanwhile"))
         at.mirror.slurm = at.slurm
-        await asyncio.sleep(at.mirror.answer_within + 11)
+        await asyncio.sleep(at.mirror.answer_within * 2 + 1)
         assert {feed.table.unknown_since for feed in at.mirror.feeds} == {None}
+        assert at.heard == ["w-1"]
+
+    play(scenario)
+
+
+def test_an_answer_that_always_takes_longer_is_waited_for_in_the_end() -> None:
+    async def scenario(at: Stage) -> None:
+        await at.update("w-1", NodeUpdate(comment="at last"))
+        at.mirror.slurm = Slowed(at.slurm, "/nodes/", at.mirror.answer_within * 2.5)
+        await asyncio.sleep(at.mirror.answer_within * 8)
         assert at.heard == ["w-1"]
 
     play(scenario)
