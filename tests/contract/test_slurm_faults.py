@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.contract.slurm_faults import (
     Fault,
@@ -431,6 +432,37 @@ def test_without_slurmctld_no_call_is_refused_absent_or_done(
     told = asyncio.run(main())
     calls = [f"{each.method} {each.path}" for each in EVERYTHING]
     assert dict(zip(calls, told, strict=True)) == dict.fromkeys(calls, "Unavailable")
+
+
+def test_a_cancel_that_is_not_allowed_silences_slurmctld_until_it_is_started_again(
+    slurm_with: Callable[[str], RealSlurm],
+) -> None:
+    """A fault of slurmctld 26.05.5: it keeps its locks. scancel asks in another way."""
+    slurm = slurm_with("MessageTimeout=1\n")
+
+    async def cancelled() -> None:
+        async with a_client(slurm.url, slurm) as root:
+            daemon = root.acting_with(slurm.token("daemon"))
+            others, own = [
+                (await root.send(requests.submit(replace(named(user), user=user)))).job_id
+                for user in ("root", "daemon")
+            ]
+            await daemon.send(requests.cancel(own))
+            assert (await root.send(requests.job(own))).state.ended
+            calls: list[Request[Any]] = [requests.cancel(others), requests.job_states()]
+            for request in calls:
+                with pytest.raises(Unavailable):
+                    await daemon.send(request)
+            assert (await root.send(requests.ping()))[0].responding
+
+    async def asked() -> None:
+        async with a_client(slurm.url, slurm) as root:
+            await root.send(requests.job_states())
+
+    asyncio.run(cancelled())
+    slurm.rest_slurmctld()
+    slurm.wake_slurmctld()
+    asyncio.run(asked())
 
 
 def test_a_slurmctld_that_dies_under_a_write_leaves_it_open_what_became_of_it(

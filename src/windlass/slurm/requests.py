@@ -150,7 +150,11 @@ def update_job(job_id: int, spec: JobSpec) -> Request[None]:
 
 
 def cancel(job_id: int, signal: str | None = None) -> Request[None]:
-    """Cancel a job, or send it a signal such as "USR1". A job that has ended is a success."""
+    """Cancel a job, or send it a signal such as "USR1". A job that has ended is a success.
+
+    Send it only in the name of somebody who may: a slurmctld 26.05.5 that has to deny it keeps its
+    locks, and answers nobody about jobs until it is started again.
+    """
     query = () if signal is None else (("signal", signal),)
     path, answer, silence = f"/job/{job_id}", wire.KillAnswer, NOT_SIGNALLED
     return Request("DELETE", path, answer, _cancelled, query=query, absent=NO_JOB, silence=silence)
