@@ -90,7 +90,7 @@ def _values(public_key: str) -> Mapping[str, Any]:
     return {
         "accounting": {"enabled": True},
         "mariadb": {"enabled": True},
-        "loginsets": {"slinky": login},
+        "starter": {"nodeset": {"replicas": 2}, "loginset": login},
     }
 
 

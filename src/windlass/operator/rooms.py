@@ -4,7 +4,6 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from importlib import resources
 from typing import Any, Final
 
 import aiohttp
@@ -19,6 +18,7 @@ from windlass.operator.site import Site
 from windlass.operator.slurmctld import observe as slurmctld
 from windlass.operator.slurmctld.asking import Reporters
 from windlass.operator.slurmctld.plan import plan as plan_slurmctld
+from windlass.operator.slurmctld.programs import programs
 from windlass.operator.slurmdbd.observe import Observer as AccountingObserver
 from windlass.operator.slurmdbd.plan import plan as plan_slurmdbd
 from windlass.operator.slurmrestd.observe import Observer as RestApiObserver
@@ -49,12 +49,6 @@ async def rooms(site: Site, *, monitors: bool = False) -> AsyncIterator[list[Roo
             Room(kinds.NODE_SET, WorkerObserver(site).observe, plan_workers),
             Room(kinds.TOKEN, observe_token, plan_token),
         ]
-
-
-def programs() -> dict[str, str]:
-    """What runs beside the daemons in their pods, by the name of its file."""
-    folder = resources.files("windlass.inpod")
-    return {file.name: file.read_text() for file in folder.iterdir() if file.name.endswith(".py")}
 
 
 def _slurmctld(setting: slurmctld.Setting, reporters: Reporters) -> Room[slurmctld.Observed]:
