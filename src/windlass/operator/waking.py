@@ -70,9 +70,7 @@ class Waking:
             if item is not None:
                 found = {*_owners(item), *self._referring((kind, item.metadata.key))}
                 self._wake(found)
-                for reference in found:
-                    if reference[0] == kinds.CONTROLLER:
-                        self._wake(self._cluster(reference))
+                self._wake_clusters(found)
 
         return wake
 
@@ -81,6 +79,16 @@ class Waking:
         self._wake([own, *self._referring(own)])
         if kind in LOOKED_AT_BY_NAMED:
             self._wake(references(kind, item))
+        if kind == kinds.ACCOUNTING:
+            self._wake_clusters([own])
+
+    def _wake_clusters(self, those: Iterable[Reference]) -> None:
+        """Wake all of the clusters whose keys come from one of these."""
+        for reference in those:
+            shares = reference[0] == kinds.ACCOUNTING
+            for each in self._referring(reference) if shares else [reference]:
+                if each[0] == kinds.CONTROLLER:
+                    self._wake(self._cluster(each))
 
     def _cluster(self, controller: Reference) -> Iterable[Reference]:
         """All that shares a controller's keys and configuration."""

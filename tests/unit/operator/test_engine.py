@@ -217,6 +217,23 @@ def test_a_changed_key_wakes_the_whole_cluster() -> None:
     asyncio.run(_a_key_changes())
 
 
+def test_a_key_that_an_accounting_shares_wakes_its_clusters_too() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.create(kinds.CONTROLLER, "slurm", spec={"accountingRef": {"name": "db"}})
+            await stage.create(kinds.REST_API, "rest", spec={"controllerRef": {"name": "slurm"}})
+            await stage.woken(kinds.REST_API)
+
+            shared = {"jwtKeyRef": {"name": "key", "key": "k"}}
+            await stage.create(kinds.ACCOUNTING, "db", spec=shared)
+            assert await stage.woken(kinds.REST_API) == Key("default", "rest")
+
+            await stage.create(kinds.SECRET, "key", stringData={"k": "v"})
+            assert await stage.woken(kinds.REST_API) == Key("default", "rest")
+
+    asyncio.run(story())
+
+
 def shown(document: Document, type_: str) -> Condition:
     read = decode(document, Controller).status.conditions or []
     return next(condition for condition in read if condition.type == type_)
