@@ -162,3 +162,9 @@ class NodeSet(Part, frozen=True, gc=False):
     metadata: ObjectMeta
     spec: NodeSetSpec
     status: NodeSetStatus = NodeSetStatus()
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its workers begin with: also their feature, NodeSet and partition."""
+        words = str((self.spec.template.spec or {}).get("hostname") or "").split()
+        return (words[0].strip("-") if words else "") or self.metadata.name

@@ -22,7 +22,8 @@ a restart does not fall over it. HUP has the candidate looked at again at once, 
 
 The report is JSON: `candidate` and `inForce` (fingerprints of the configuration without keys; the
 latter is empty until slurmctld answered), `keys` (the fingerprint of the keys), `ok` (slurmctld
-runs with the candidate), `error` (null, or `file`, `line`, `key`, `message`), and `at`.
+runs with the candidate), `error` (null, or `file`, `line`, `key`, `message`), `slurm` (the version
+of its commands) and `at`.
 `GET /report?nonce=N` answers it with `X-Windlass-Signature`, the HMAC-SHA256 in hexadecimal digits,
 keyed with the content of jwt.key, of N and the body.
 
@@ -35,6 +36,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import hashlib
 import hmac
 import http.server
@@ -298,6 +300,16 @@ def check_keys(files: Files) -> Error | None:
     return None if good else {"file": SLURM_JWKS, "line": None, "key": None, "message": message}
 
 
+@functools.lru_cache(maxsize=1)
+def slurm_version() -> str:
+    """As in `slurm 26.05.5`; asking needs no configuration."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        words = ["scontrol", "--version"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=5, check=False)
+        return done.stdout.strip().rpartition(" ")[2]
+    return ""
+
+
 def slurmctld_answers() -> bool:
     return " is UP" in run("scontrol", "ping", within=10).said
 
@@ -511,6 +523,7 @@ class Watcher:
             keys=fingerprint(keys_of(self.files)),
             ok=self.proven and self.candidate == self.files and self.error is None,
             error=self.error,
+            slurm=slurm_version(),
         )
 
     def put(self, files: dict[str, bytes]) -> None:

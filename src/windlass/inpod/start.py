@@ -44,11 +44,16 @@ def limits(env: Mapping[str, str], machine: Mapping[str, int]) -> dict[str, str]
     if 0 < cpus < machine.get("CPUs", cpus + 1):
         found["CPUs"] = str(cpus)
     if 0 < memory < machine.get("RealMemory", memory + 1):
-        found["RealMemory"] = str(memory - min(max(memory // 16, 32), 256))
+        found["RealMemory"] = str(for_jobs(memory))
     topology = env.get("SLINKY_TOPOLOGY") or env.get("POD_TOPOLOGY")
     if topology:
         found["Topology"] = topology
     return found
+
+
+def for_jobs(memory: int) -> int:
+    """Of a pod's memory in MiB, what is left beside the daemons."""
+    return memory - min(max(memory // 16, 32), 256)
 
 
 def number(text: str | None) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from windlass.api.node_set import NodeSet
+from windlass.inpod.start import for_jobs
 from windlass.operator.slurmctld import files
 from windlass.operator.slurmctld.files import Files
 from windlass.slurm.conf import CGROUP_CONF, Broken, Document, Parameter, parameter, parse
@@ -99,7 +100,7 @@ def _share(node_set: NodeSet) -> int:
     limits = ((node_set.spec.slurmd or {}).get("resources") or {}).get("limits") or {}
     try:
         cores = Quantity.parse(str(limits["cpu"])).cores
-        return Quantity.parse(str(limits["memory"])).mebibytes // max(1, cores)
+        return for_jobs(Quantity.parse(str(limits["memory"])).mebibytes) // max(1, cores)
     except (KeyError, Malformed):
         return USUAL_MEMORY
 

@@ -17,12 +17,6 @@ class NodeLines:
     notes: tuple[Reason, ...]
 
 
-def prefix(node_set: NodeSet) -> str:
-    """What the names of its workers begin with: also their feature, NodeSet and partition."""
-    words = str((node_set.spec.template.spec or {}).get("hostname") or "").split()
-    return (words[0].strip("-") if words else "") or node_set.metadata.name
-
-
 def node_lines(node_sets: Sequence[NodeSet], given: Document) -> NodeLines:
     """Lines for these sets, sorted by name; what the user wrote (`given`) is not written again."""
     ordered = sorted(node_sets, key=lambda node_set: node_set.metadata.name)
@@ -41,7 +35,7 @@ class _Making:
         self._made: dict[tuple[str, str], tuple[str, Record]] = {}
 
     def add(self, node_set: NodeSet) -> None:
-        name = prefix(node_set)
+        name = node_set.prefix
         self._add(record("NodeSet", name, Feature=name), node_set)
         if node_set.spec.partition.enabled:
             for line in self._partition(name, node_set):

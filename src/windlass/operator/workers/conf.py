@@ -26,7 +26,7 @@ def arguments(node_set: NodeSet, controller: Controller) -> list[str]:
 def node_conf(node_set: NodeSet) -> str:
     """The node's line: the set's name as a feature, and what the user adds, in a fixed order."""
     given = parse_extra_conf(node_set.spec.extra_conf)
-    features = {node_set.metadata.name}
+    features = {node_set.prefix}
     others: dict[str, str] = {}
     for key, values in given.items():
         if key.lower() in _FEATURES:

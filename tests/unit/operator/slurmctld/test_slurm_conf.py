@@ -259,9 +259,9 @@ def test_a_partition_of_extra_conf_wins_over_that_of_a_node_set() -> None:
     [
         ([], 1024),
         ([{}], 1024),
-        ([{"cpu": 2, "memory": "1Gi"}], 512),
-        ([{"cpu": "500m", "memory": "100Mi"}], 100),
-        ([{"cpu": 4, "memory": "64Gi"}], 16384),
+        ([{"cpu": 2, "memory": "1Gi"}], 480),
+        ([{"cpu": "500m", "memory": "100Mi"}], 68),
+        ([{"cpu": 4, "memory": "64Gi"}], 16320),
         ([{"cpu": 4, "memory": "64Gi"}, {}], 1024),
         ([{"cpu": "x", "memory": "1Gi"}], 1024),
         ([{"cpu": 64, "memory": "1Mi"}], 1),
