@@ -37,11 +37,11 @@ def up(
     world: World = ctx.obj
     key = ssh_key.ensure(world.folders.state / "ssh")
     if kubeconfig:
-        slurm, images = _elsewhere(world, kubeconfig, key), _pulled(registry)
+        slurm, operator = _elsewhere(world, kubeconfig, key), _pulled(registry)
     else:
-        slurm, images = _here(world, name, nodes, key), {}
+        slurm, operator = _here(world, name, nodes, key)
     with world.display.step("the operator"):
-        slurm.install_operator(images)
+        slurm.install_operator(operator)
         slurm.kubectl(
             *("rollout", "status", "deployment", "--timeout=120s", "-n", OPERATOR_NAMESPACE)
         )
@@ -57,12 +57,13 @@ def up(
     world.display.say(_next_steps(slurm, key))
 
 
-def _here(world: World, name: str, nodes: int | None, key: Path) -> Slurm:
+def _here(world: World, name: str, nodes: int | None, key: Path) -> tuple[Slurm, Mapping[str, Any]]:
     cluster = world.cluster(name)
     cluster.up(nodes)
-    for image in IMAGES:
-        cluster.load_image(image)
-    return _slurm(world, cluster.kubectl.kubeconfig, key)
+    loaded = {image: cluster.load_image(image) for image in IMAGES}
+    # The tag of a rebuilt image is the old one, so something else has to roll the pods.
+    built = {"podAnnotations": {"windlass.local/image": loaded["windlass"].archive.stem}}
+    return _slurm(world, cluster.kubectl.kubeconfig, key), {"operator": built, "webhook": built}
 
 
 def _elsewhere(world: World, kubeconfig: Path, key: Path) -> Slurm:
