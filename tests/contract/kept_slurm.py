@@ -14,7 +14,7 @@ from typing import Any
 
 from windlass import inpod
 from windlass.inpod.reload import conf_of, fingerprint
-from windlass.local.errors import CommandFailed
+from windlass.local.errors import LocalError
 from windlass.local.waiting import wait_for
 from windlass.testing.contained import Contained
 from windlass.testing.ports import free_ports
@@ -115,7 +115,7 @@ class KeptSlurm:
     def up(self) -> bool:
         try:
             return " is UP" in self.scontrol("ping")
-        except CommandFailed:
+        except LocalError:
             return False
 
     def report(self) -> Any:

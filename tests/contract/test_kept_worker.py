@@ -10,7 +10,7 @@ import pytest
 
 from windlass import inpod
 from windlass.local import images
-from windlass.local.errors import CommandFailed
+from windlass.local.errors import LocalError
 from windlass.local.layout import Folders
 from windlass.local.progress import Display
 from windlass.local.waiting import wait_for
@@ -59,7 +59,7 @@ class Worker:
     def node(self) -> str:
         try:
             return self.run("scontrol", "--oneliner", "show", "node", "worker-0")
-        except CommandFailed:
+        except LocalError:
             return ""
 
     def slurmd(self) -> str:
@@ -94,9 +94,11 @@ def worker(
     script = SCRIPT.format(port=port, ssh_port=ssh_port)
     contained.start(script, {**binds, "inpod": Path(inpod.__file__).parent})
     worker = Worker(contained, ssh_port)
-    wait_for(lambda: "State=IDLE" in worker.node(), "the worker is idle", within=30)
-    yield worker
-    contained.stop()
+    try:
+        wait_for(lambda: "State=IDLE" in worker.node(), "the worker is idle", within=30)
+        yield worker
+    finally:
+        contained.stop()
 
 
 def test_it_offers_what_its_pod_may_use(worker: Worker) -> None:
@@ -105,7 +107,7 @@ def test_it_offers_what_its_pod_may_use(worker: Worker) -> None:
 
 
 def test_a_job_goes_on_while_slurmd_is_reconfigured_and_killed(worker: Worker) -> None:
-    worker.run("sbatch", "--output=/out/job.txt", "--wrap=sleep 4; echo done")
+    worker.run("sh", "-c", "cd /tmp && sbatch --output=/out/job.txt --wrap 'sleep 4; echo done'")
     wait_for(lambda: "State=ALLOCATED" in worker.node(), "the job runs", within=10)
     first = worker.slurmd()
 
