@@ -13,7 +13,7 @@ import time
 
 
 def tell(text: str) -> None:
-    print(text, flush=True)
+    os.write(1, f"{text}\n".encode())  # print refuses to be interrupted by itself
 
 
 def notify(text: str, files: tuple[int, ...] = ()) -> None:
