@@ -13,7 +13,11 @@ from windlass.testing.operated import Operated, until
 def accounted(operator: Slurm) -> Iterator[Slurm]:
     namespace = f"acct-{uuid4().hex[:6]}"
     operator.kubectl("create", "namespace", namespace)
-    values = {"accounting": {"enabled": True}, "mariadb": {"enabled": True}}
+    values = {
+        "accounting": {"enabled": True},
+        "mariadb": {"enabled": True},
+        "starter": {"nodeset": {"replicas": 2}},
+    }
     slurm = Slurm(operator.kubectl, operator.helm, operator.charts, values, namespace)
     slurm.install()
     slurm.wait_until_idle()

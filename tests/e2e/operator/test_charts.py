@@ -32,18 +32,16 @@ def test_a_chart_without_values_gives_a_cluster_that_runs_a_job(
     operator: Slurm, namespace: str
 ) -> None:
     slurm = installed(operator, namespace, {})
-    slurm.wait_until_idle()
+    slurm.wait_until_idle(1)
 
-    hosts = slurm.run("srun", "--nodes=2", "hostname").split()
-
-    assert sorted(hosts) == ["slinky-0", "slinky-1"]
+    assert slurm.run("srun", "hostname").split() == ["slinky-0"]
 
 
 def test_an_uninstall_leaves_the_data_and_a_second_install_finds_it(
     operator: Slurm, namespace: str
 ) -> None:
     slurm = installed(operator, namespace, {})
-    slurm.wait_until_idle()
+    slurm.wait_until_idle(1)
     number = slurm.run("sbatch", "--parsable", "--hold", "--wrap=true").strip()
 
     operator.helm.uninstall("slurm", namespace)
@@ -51,7 +49,7 @@ def test_an_uninstall_leaves_the_data_and_a_second_install_finds_it(
     until(lambda: place.get("pod", "slurm-controller-0") is None, "the pods are gone", 120)
     assert place.get("pvc", "statesave-slurm-controller-0") is not None
     slurm.install()
-    slurm.wait_until_idle()
+    slurm.wait_until_idle(1)
 
     assert number in slurm.run("squeue", "--noheader", "--format=%i").split()
 
@@ -63,7 +61,7 @@ def test_values_and_manifests_written_for_slinky_work_unchanged(
     place.apply((SLINKY / "manifests.yaml").read_text())
     slurm = installed(operator, namespace, yaml.safe_load((SLINKY / "values.yaml").read_text()))
 
-    slurm.wait_until_idle(workers=1)
+    slurm.wait_until_idle(1)
 
     assert slurm.run("srun", "--partition=debug", "hostname").split() == ["debug-0"]
     assert place.setting("ClusterName") == "moved"

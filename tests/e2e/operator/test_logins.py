@@ -22,9 +22,8 @@ VALUES = """
 accounting: {enabled: true}
 mariadb: {enabled: true}
 sssd: {secretRef: {name: sssd, key: sssd.conf}}
-loginsets:
-  slinky:
-    enabled: true
+starter:
+  loginset:
     rootSshAuthorizedKeys: KEY
     extraSshdConfig: |
       AuthorizedKeysCommand /usr/bin/sss_ssh_authorizedkeys %u
@@ -106,7 +105,7 @@ def door(
     values = yaml.safe_load(VALUES.replace("KEY", public))
     installed = Slurm(operator.kubectl, operator.helm, operator.charts, values, namespace)
     installed.install()
-    installed.wait_until_idle()
+    installed.wait_until_idle(1)
     host, port = until(installed.ssh_address, "sshd has a port of the nodes")
     yield Door(place, host, port, key)
     operator.kubectl("delete", "namespace", namespace, "--wait=false")

@@ -84,7 +84,7 @@ def test_a_broken_line_is_reported_and_the_last_good_configuration_stays(
     degraded = slurm.wait_condition("controller", "slurm", "Degraded", within=30)
     assert degraded["reason"] == "ConfigRejected"
     assert "NoSuchKey" in degraded["message"]
-    assert "slurm.conf line" in degraded["message"]
+    assert "extraConf, line 2" in degraded["message"]
     assert slurm.setting("MessageTimeout") == "18 sec"
 
     slurm.kubectl("delete", "pod", "slurm-controller-0", "-n", slurm.namespace)
