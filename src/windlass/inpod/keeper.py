@@ -130,6 +130,7 @@ class Keeper:
         self.services = services
         self.restart = restart
         self.stopping = False
+        self.told_to_stop: int | None = None
         self.signals: list[int] = []
         self.woken, self.waker = socket.socketpair()
         self.woken.settimeout(0)
@@ -167,15 +168,23 @@ class Keeper:
             number = self.signals.pop(0)
             if number in STOPPING:
                 self.stopping = True
-                self.daemon.send(signal.SIGTERM)
+                self.told_to_stop = None
             else:
                 self.daemon.send(number)
+        self.stop_daemon()
+
+    def stop_daemon(self) -> None:
+        """Also whoever the daemon handed over to after it had been told to stop."""
+        if self.stopping and self.daemon.pid != self.told_to_stop:
+            self.told_to_stop = self.daemon.pid
+            self.daemon.send(signal.SIGTERM)
 
     def reap(self) -> None:
-        for pid, status in ended_children():
+        for pid in ended_children():
             for service in self.services:
-                # Its successor may have spoken up in the meantime.
-                service.listen()
+                service.listen()  # it may have named its successor, and is trusted while it is here
+            status = bury(pid)
+            for service in self.services:
                 if service.pid == pid:
                     say(f"{service.name} ended with status {status}")
                     service.ended(status, time.monotonic())
@@ -223,15 +232,17 @@ def close_barrier(extra: Ancillary) -> None:
                 os.close(file)
 
 
-def ended_children() -> Iterator[tuple[int, int]]:
-    """Every process of ours that ended since we last asked, with its status as a shell gives it."""
+def ended_children() -> Iterator[int]:
+    """Every process of ours that has ended; the next one comes once this one is buried."""
     with contextlib.suppress(ChildProcessError):
-        while True:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return
-            code = os.WEXITSTATUS(status)
-            yield pid, 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else code
+        while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            yield ended.si_pid
+
+
+def bury(pid: int) -> int:
+    """The status of a process that has ended, as a shell gives it."""
+    _, status = os.waitpid(pid, 0)
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
 def owner(pid: int) -> int | None:

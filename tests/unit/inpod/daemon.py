@@ -2,6 +2,9 @@
 
 HUP: a new process takes its place, which is said to NOTIFY_SOCKET, and the old one ends.
 TERM: ends with the status in its first argument. USR1, USR2: says so.
+With the argument "late", TERM comes in the middle of a hand-over, which goes on.
+
+Signals are waited for, not handled: a handler would run in the middle of a print.
 """
 
 import os
@@ -10,6 +13,9 @@ import socket
 import subprocess
 import sys
 import time
+
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+HANDS_OVER = signal.SIGTERM if "late" in sys.argv else signal.SIGHUP
 
 
 def tell(text: str) -> None:
@@ -36,12 +42,15 @@ def hand_over() -> None:
     os._exit(0)
 
 
-signal.signal(signal.SIGTERM, lambda *_: os._exit(int(sys.argv[1])))
-signal.signal(signal.SIGHUP, lambda *_: hand_over())
-signal.signal(signal.SIGUSR1, lambda *_: tell("USR1"))
-signal.signal(signal.SIGUSR2, lambda *_: tell("USR2"))
+signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 tell(f"up {os.getpid()}")
 if sys.argv[-1] == "new":
     os.dup2(2, 1)  # whoever started us reads no more
 while True:
-    signal.pause()
+    received = signal.sigwait(SIGNALS)
+    if received == HANDS_OVER and sys.argv[-1] != "new":
+        hand_over()
+    elif received == signal.SIGTERM:
+        sys.exit(int(sys.argv[1]))
+    else:
+        tell(received.name.removeprefix("SIG"))
