@@ -1,6 +1,7 @@
 """`windlass up`: from nothing to a Slurm job that has run."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,11 +12,13 @@ from windlass.local.cluster import DEFAULT_NAME
 from windlass.local.commands import Name, Nodes, World
 from windlass.local.errors import LocalError
 from windlass.local.helm import Helm
+from windlass.local.images import Workshop
 from windlass.local.kubectl import Kubectl
 from windlass.local.layout import sources
 from windlass.local.slurm import IMAGES, OPERATOR_NAMESPACE, Slurm
 
 MODULES = ("kubernetes", "helm")
+DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "login")
 
 
 def up(
@@ -37,7 +40,7 @@ def up(
     world: World = ctx.obj
     key = ssh_key.ensure(world.folders.state / "ssh")
     if kubeconfig:
-        slurm, operator = _elsewhere(world, kubeconfig, key), _pulled(registry)
+        slurm, operator = _elsewhere(world, kubeconfig, key, _references(world, registry))
     else:
         slurm, operator = _here(world, name, nodes, key)
     with world.display.step("the operator"):
@@ -66,10 +69,16 @@ def _here(world: World, name: str, nodes: int | None, key: Path) -> tuple[Slurm,
     return _slurm(world, cluster.kubectl.kubeconfig, key), {"operator": built, "webhook": built}
 
 
-def _elsewhere(world: World, kubeconfig: Path, key: Path) -> Slurm:
+def _elsewhere(
+    world: World, kubeconfig: Path, key: Path, images: Mapping[str, str]
+) -> tuple[Slurm, Mapping[str, Any]]:
     if not kubeconfig.is_file():
         raise LocalError(f"--kubeconfig {kubeconfig}: there is no such file")
-    return _slurm(world, kubeconfig, key)
+    daemons = {name: images[name] for name in DAEMONS}
+    operator = {"operator": {"image": images["windlass"]}, "images": daemons}
+    slurm = _slurm(world, kubeconfig, key)
+    own = {**slurm.values["mariadb"], "image": images["mariadb"]}
+    return replace(slurm, values={**slurm.values, "mariadb": own}), operator
 
 
 def _slurm(world: World, kubeconfig: Path, key: Path) -> Slurm:
@@ -95,13 +104,16 @@ def _values(public_key: str) -> Mapping[str, Any]:
     }
 
 
-def _pulled(registry: str | None) -> Mapping[str, Any]:
+def _references(world: World, registry: str | None) -> dict[str, str]:
+    """Our images by name, as another cluster pulls them."""
     if registry is None:
         raise LocalError(
             "--kubeconfig needs --registry: the prefix under which that cluster finds the images "
             f"{', '.join(IMAGES)}"
         )
-    return {"imageRegistry": registry.rstrip("/")}
+    workshop = Workshop(world.folders.cache, world.display, {}, sources("images"))
+    names = {name: workshop.reference(name).rpartition("/")[2] for name in IMAGES}
+    return {name: f"{registry.rstrip('/')}/{tagged}" for name, tagged in names.items()}
 
 
 def _next_steps(slurm: Slurm, key: Path) -> str:
