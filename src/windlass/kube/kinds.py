@@ -110,4 +110,8 @@ POD_GROUP: Final = Kind("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGrou
 
 # --- monitoring by others --------------------------------------------------------------------
 
+TOKEN_REVIEW: Final = _cluster("authentication.k8s.io", "v1", "tokenreviews", "TokenReview")
+SUBJECT_ACCESS_REVIEW: Final = _cluster(
+    "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview"
+)
 SERVICE_MONITOR: Final = Kind("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor")

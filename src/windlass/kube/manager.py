@@ -2,7 +2,7 @@
 
 /readyz   200 once every part has started, 503 before that and while stopping
 /healthz  200 unless a part ails; a blocked event loop does not answer at all
-/metrics  for Prometheus
+/metrics  for Prometheus, unless that is told elsewhere (`exposing.py`)
 """
 
 import asyncio
@@ -11,10 +11,10 @@ import signal
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 from aiohttp import web
 
+from windlass.kube.exposing import PATH, Exposition, exposed
 from windlass.kube.parts import Part, Tree
 from windlass.kube.queue import Monotonic
 
@@ -28,12 +28,8 @@ class Settings:
     host: str = "0.0.0.0"  # noqa: S104 - kubelet and Prometheus come from outside
     port: int = 8081
     grace: float = 25.0
-
-
-class Exposition(Protocol):
-    """Whoever knows the metrics."""
-
-    def exposition(self) -> bytes: ...
+    metrics: bool = True
+    """Whether /metrics is told beside health, to everybody."""
 
 
 class Manager:
@@ -101,7 +97,8 @@ class Manager:
         application = web.Application()
         application.router.add_get("/readyz", self._ready)
         application.router.add_get("/healthz", self._alive)
-        application.router.add_get("/metrics", self._expose)
+        if self._settings.metrics:
+            application.router.add_get(PATH, self._expose)
         return application
 
     def unready(self) -> str | None:
@@ -121,5 +118,4 @@ class Manager:
         return web.Response(status=500 if why else 200, text=why or "ok")
 
     async def _expose(self, _: web.Request) -> web.Response:
-        headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return web.Response(body=self._metrics.exposition(), headers=headers)
+        return exposed(self._metrics)
