@@ -49,6 +49,7 @@ ARGUMENTS: list[tuple[str, Any, str, str]] = [
     ("operator.logFormat", "text", "operator", "--log-format=text"),
     ("operator.healthPort", 99, "operator", "--health-port=99"),
     ("operator.metricsSecure", True, "operator", "--metrics-secure"),
+    ("operator.metricsSecure", True, "operator", "--metrics-port=8443"),
     ("operator.leaderElection", True, "operator", "--leader-elect-namespace=here"),
     ("operator.leaderElection", True, "operator", "--lease-name=windlass-operator"),
     ("operator.namespaces", "a, b", "operator", "--namespaces=a,b"),
@@ -342,6 +343,22 @@ def test_who_may_read_secured_metrics_is_a_role_to_bind(helm: Helm, part: str) -
     role = found.of("ClusterRole")["windlass-operator-metrics-reader"]
     assert role["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
     assert "windlass-operator-metrics-reader" not in helm.template(CHART).of("ClusterRole")
+
+
+@pytest.mark.parametrize("part", ["operator", "webhook"])
+@pytest.mark.parametrize(("secure", "target"), [(False, "health"), (True, "metrics")])
+def test_the_service_of_metrics_leads_to_where_they_are_told(
+    helm: Helm, part: str, *, secure: bool, target: str
+) -> None:
+    found = helm.template(CHART, {part: {"metricsSecure": secure, "metricsPort": 8080}})
+    name = "windlass-operator" if part == "operator" else "windlass-operator-webhook"
+    (port,) = [p for p in found.of("Service")[name]["spec"]["ports"] if p["name"] == "metrics"]
+    assert (port["port"], port["targetPort"]) == (8080, target)
+    ports = at(found.of("Deployment")[name], f"{CONTAINER}/ports")
+    numbers = {one["name"]: one["containerPort"] for one in ports}
+    assert numbers.get("metrics") == (8443 if secure else None)
+    asked = found.of("Pod")[f"{name}-test"]["spec"]["containers"][0]["command"][-1]
+    assert asked == (f"https://{name}:8080/metrics" if secure else f"http://{name}:8080")
 
 
 # --- The rest --------------------------------------------------------------------------------

@@ -55,6 +55,9 @@ spec:
           valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
       ports:
         - {name: health, containerPort: {{ $own.healthPort }}, protocol: TCP}
+        {{- if $own.metricsSecure }}
+        - {name: metrics, containerPort: 8443, protocol: TCP}
+        {{- end }}
         {{- with .ports }}
         {{- toYaml . | nindent 8 }}
         {{- end }}

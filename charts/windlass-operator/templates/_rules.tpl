@@ -57,7 +57,7 @@
 {{- if .Values.webhook.podsBinding }}
 - apiGroups: [""]
   resources: [pods]
-  verbs: [get, patch]
+  verbs: [get]
 {{- end }}
 {{- end -}}
 

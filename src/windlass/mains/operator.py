@@ -13,6 +13,7 @@ from windlass.kube import kinds
 from windlass.kube.access import Access
 from windlass.kube.client import Client
 from windlass.kube.errors import NotFound
+from windlass.kube.exposing import Endpoint
 from windlass.kube.manager import Settings
 from windlass.kube.memory import keep_buffers
 from windlass.kube.metrics import Metrics
@@ -36,16 +37,31 @@ Kubeconfig = Annotated[
     Path | None, typer.Option(help="Outside a pod: the way to the API server.", show_default=False)
 ]
 HealthPort = Annotated[int, typer.Option(help="For /readyz, /healthz and /metrics.")]
+MetricsSecure = Annotated[
+    bool,
+    typer.Option(
+        "--metrics-secure",
+        help="Tell /metrics over HTTPS only, to those who may GET it; not beside health.",
+    ),
+]
+MetricsPort = Annotated[int, typer.Option(help="For /metrics with --metrics-secure.")]
 Workers = Annotated[int, typer.Option(help="Passes at the same time.", min=1)]
 ImageReference = Annotated[str, typer.Option(help="The image of pods whose resource names none.")]
 
 
 @app.command()
-def run(  # noqa: PLR0913, PLR0917 - each is a flag
+def run(  # noqa: PLR0913 - each is a flag
+    *,
     namespaces: Annotated[
         str, typer.Option(help="Look after these only, separated by commas.")
     ] = "",
     health_port: HealthPort = 8081,
+    metrics_secure: MetricsSecure = False,
+    metrics_port: MetricsPort = 8443,
+    propagated_node_conditions: Annotated[
+        str,
+        typer.Option(help="Node conditions that become reasons of drains, separated by commas."),
+    ] = "",
     leader_elect_namespace: Annotated[
         str, typer.Option(help="Where the lease is; the pod's own if empty.")
     ] = "",
@@ -83,7 +99,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is a flag
             kinds.LOGIN_SET: loginset_workers,
             kinds.TOKEN: token_workers,
         },
-        settings=Settings(port=health_port),
+        settings=Settings(port=health_port, metrics=not metrics_secure),
+        secure_metrics=_endpoint(metrics_port) if metrics_secure else None,
     )
     images = Images(
         slurmctld=image_slurmctld,
@@ -92,7 +109,12 @@ def run(  # noqa: PLR0913, PLR0917 - each is a flag
         slurmrestd=image_slurmrestd,
         login=image_login,
     )
-    asyncio.run(_run(reached, options, Site(images=images, domain=_domain())))
+    site = Site(
+        images=images,
+        domain=_domain(),
+        propagated_node_conditions=_words(propagated_node_conditions),
+    )
+    asyncio.run(_run(reached, options, site))
 
 
 async def _run(reached: Access, options: Options, site: Site) -> None:
@@ -113,7 +135,8 @@ async def _served(client: Client, kind: kinds.Kind) -> bool:
 
 
 @app.command()
-def webhook(  # noqa: PLR0913, PLR0917 - each is a flag
+def webhook(  # noqa: PLR0913 - each is a flag
+    *,
     service: Annotated[str, typer.Option(help="The Service that the API server asks.")],
     namespace: Annotated[str, typer.Option(help="Where Service and Secret are.")],
     secret: Annotated[str, typer.Option(help="Where the certificates are kept.")],
@@ -122,6 +145,15 @@ def webhook(  # noqa: PLR0913, PLR0917 - each is a flag
     ],
     port: Annotated[int, typer.Option(help="Where reviews are answered.")] = 9443,
     health_port: HealthPort = 8081,
+    metrics_secure: MetricsSecure = False,
+    metrics_port: MetricsPort = 8443,
+    pods_binding: Annotated[
+        bool,
+        typer.Option(
+            "--pods-binding",
+            help="Give worker pods the topology of their node as they are bound to it.",
+        ),
+    ] = False,
     certificates: Annotated[
         Path | None,
         typer.Option(help="A mounted certificate, made by others; none is made then."),
@@ -132,8 +164,15 @@ def webhook(  # noqa: PLR0913, PLR0917 - each is a flag
 ) -> None:
     """Answer the API server's questions about our kinds."""
     log_to_stderr(log_level, log_format)
-    place = Place(Key(namespace, service), Key(namespace, secret), configuration, certificates)
-    options = WebhookOptions(place, port, Settings(port=health_port))
+    place = Place(
+        Key(namespace, service), Key(namespace, secret), configuration, certificates, pods_binding
+    )
+    options = WebhookOptions(
+        place,
+        port,
+        Settings(port=health_port, metrics=not metrics_secure),
+        _endpoint(metrics_port) if metrics_secure else None,
+    )
     asyncio.run(_webhook(access(kubeconfig), options))
 
 
@@ -145,6 +184,10 @@ async def _webhook(reached: Access, options: WebhookOptions) -> None:
 
 def _identity() -> str:
     return os.environ.get("POD_NAME") or socket.gethostname()
+
+
+def _endpoint(port: int) -> Endpoint:
+    return Endpoint(port, (_identity(), "localhost"))
 
 
 def _domain() -> str:

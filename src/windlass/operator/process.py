@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from windlass.kube.bearers import Bearers
 from windlass.kube.client import Client
 from windlass.kube.controller import Controller, Pace
 from windlass.kube.event_sink import ClientSink
 from windlass.kube.events import Planner, Recorder, Reporter
+from windlass.kube.exposing import Endpoint, SecureMetrics
 from windlass.kube.guard import Guarded
 from windlass.kube.kinds import Kind
 from windlass.kube.leader import Elector, Terms
@@ -38,6 +40,8 @@ class Options:
     """Whether the Prometheus operator's kinds are installed."""
     workers: Mapping[Kind, int] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
+    secure_metrics: Endpoint | None = None
+    """Where metrics are told to whom Kubernetes lets GET them; None: beside health, to all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +73,20 @@ def operator(means: Means, rooms: Sequence[Room[Any]], options: Options) -> Mana
     elected = Elected(
         elector, [Part("events", recorder.run, recorder.flush), *working], means.monotonic
     )
-    return Manager(
-        [Part("mirror", mirror.run), elected], means.monotonic, metrics, options.settings
-    )
+    parts = [
+        *metrics_parts(means, options.secure_metrics),
+        Part("mirror", mirror.run),
+        elected,
+    ]
+    return Manager(parts, means.monotonic, metrics, options.settings)
+
+
+def metrics_parts(means: Means, endpoint: Endpoint | None) -> list[Part]:
+    """The server of metrics where it is not the one of health."""
+    if endpoint is None:
+        return []
+    bearers = Bearers(means.client, means.monotonic)
+    return [Part("metrics", SecureMetrics(means.metrics, bearers, endpoint, means.wall).run)]
 
 
 def _working(

@@ -10,3 +10,5 @@ class Site:
     images: Images = field(default_factory=Images)
     domain: str = "cluster.local"
     """The DNS domain of its Services."""
+    propagated_node_conditions: tuple[str, ...] = ()
+    """Conditions of Kubernetes nodes whose message becomes the reason of a Slurm drain."""

@@ -4,15 +4,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windlass.kube import kinds
-from windlass.kube.admission import AdmissionServer
+from windlass.kube.admission import AdmissionServer, Handler
 from windlass.kube.certificate_store import ClientStore, Webhooks
 from windlass.kube.certificates import Terms
+from windlass.kube.exposing import Endpoint
+from windlass.kube.kinds import Kind
 from windlass.kube.manager import Manager, Settings
 from windlass.kube.parts import Part, Started
 from windlass.kube.rotation import Rotation
 from windlass.kube.serving import Serving, follow_folder
+from windlass.operator import binding
 from windlass.operator.lookups import ClientLookups
-from windlass.operator.process import Means
+from windlass.operator.process import Means, metrics_parts
 from windlass.operator.webhooks import handlers
 from windlass.values.key import Key
 
@@ -28,6 +31,8 @@ class Place:
     configuration: str
     certificates: Path | None = None
     """A mounted Secret that somebody else renews; None where we make our own."""
+    pods_binding: bool = False
+    """Whether a MutatingWebhookConfiguration of the same name asks about pods that are bound."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -40,23 +45,35 @@ class WebhookOptions:
     place: Place
     port: int
     settings: Settings
+    secure_metrics: Endpoint | None = None
 
 
 def webhook_process(means: Means, options: WebhookOptions) -> Manager:
     """The process, ready to run; it is ready once it has a certificate and listens."""
     serving = Serving()
-    server = AdmissionServer(handlers(ClientLookups(means.client)), means.monotonic, means.metrics)
+    server = AdmissionServer(_handlers(means, options.place), means.monotonic, means.metrics)
 
     async def serve(started: Started) -> None:
         await server.serve(serving, EVERYWHERE, options.port, lambda _: started())
 
-    parts = [_certificates(means, options.place, serving), Part("reviews", serve)]
+    parts = [
+        *metrics_parts(means, options.secure_metrics),
+        _certificates(means, options.place, serving),
+        Part("reviews", serve),
+    ]
     return Manager(parts, means.monotonic, means.metrics, options.settings)
+
+
+def _handlers(means: Means, place: Place) -> dict[str, Handler]:
+    known = handlers(ClientLookups(means.client))
+    if place.pods_binding:
+        known[binding.PATH] = binding.handler(means.client)
+    return known
 
 
 def _certificates(means: Means, place: Place, serving: Serving) -> Part:
     if place.certificates is None:
-        webhooks = [Webhooks(kinds.VALIDATING_WEBHOOKS, place.configuration)]
+        webhooks = [Webhooks(kind, place.configuration) for kind in _configurations(place)]
         store = ClientStore(means.client, place.secret, webhooks)
         return Part(
             "certificates", Rotation(store, serving, Terms(names=place.names), means.wall).run
@@ -68,3 +85,9 @@ def _certificates(means: Means, place: Place, serving: Serving) -> Part:
         await follow_folder(serving, folder)
 
     return Part("certificates", follow)
+
+
+def _configurations(place: Place) -> tuple[Kind, ...]:
+    if place.pods_binding:
+        return (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS)
+    return (kinds.VALIDATING_WEBHOOKS,)

@@ -53,4 +53,4 @@ while True:
     elif received == signal.SIGTERM:
         sys.exit(int(sys.argv[1]))
     else:
-        tell(received.name.removeprefix("SIG"))
+        tell(signal.Signals(received).name.removeprefix("SIG"))
