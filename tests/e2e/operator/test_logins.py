@@ -106,6 +106,7 @@ def door(
     installed = Slurm(operator.kubectl, operator.helm, operator.charts, values, namespace)
     installed.install()
     installed.wait_until_idle(1)
+    place.wait_condition("loginset", "slurm-login-slinky", "Ready")
     host, port = until(installed.ssh_address, "sshd has a port of the nodes")
     yield Door(place, host, port, key)
     operator.kubectl("delete", "namespace", namespace, "--wait=false")

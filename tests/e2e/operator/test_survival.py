@@ -5,6 +5,8 @@ from functools import partial
 from windlass.testing.local import LocalCluster
 from windlass.testing.operated import Operated, until
 
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service=power:NoExecute"
+
 
 def gone(place: Operated, kind: str, name: str) -> bool:
     return place.get(kind, name) is None
@@ -53,7 +55,8 @@ def test_a_job_runs_on_when_the_node_of_slurmctld_loses_power(
     cluster.local("node", "kill", node)
     try:
         # Kubernetes waits for a node that may come back; an administrator who knows says so.
-        slurm.kubectl("delete", "pod", "slurm-controller-0", "-n", slurm.namespace, "--force")
+        slurm.kubectl("wait", "--for=condition=Ready=Unknown", f"node/{node}", "--timeout=90s")
+        slurm.kubectl("taint", "node", node, OUT_OF_SERVICE)
         until(
             lambda: (
                 (slurm.get("pod", "slurm-controller-0") or {}).get("spec", {}).get("nodeName")
@@ -65,6 +68,7 @@ def test_a_job_runs_on_when_the_node_of_slurmctld_loses_power(
         until(lambda: slurm.job_state(number) == "RUNNING", "the job is known and runs", 120)
     finally:
         cluster.local("node", "start", node)
+        slurm.kubectl("taint", "node", node, f"{OUT_OF_SERVICE}-")
     slurm.slurm("scancel", number)
     slurm.wait_idle(2, within=240)
 
