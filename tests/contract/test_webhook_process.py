@@ -72,7 +72,7 @@ async def process(kube: RealKube, name: str, ports: tuple[int, int]) -> AsyncIte
     place = Place(Key(name, name), Key(name, "certificates"), name, pods_binding=True)
     options = WebhookOptions(
         place,
-        *free_ports(1),
+        free_ports(1)[0],
         Settings(host=LOCAL, port=health, metrics=False),
         Endpoint(metrics, ("localhost",), LOCAL),
     )

@@ -1,13 +1,17 @@
-"""A daemon's log on standard output: a FIFO that the daemon takes for its log file.
+"""A daemon's log on standard output: of a FIFO that the daemon takes for its log file, or of a
+daemon in the foreground.
 
-    python3 logs.py
+    python3 logs.py                       prints what is written into SOCKET
+    python3 logs.py -- COMMAND [WORD...]  runs it and prints what it says; ends with its status
+                                          (128 + n if signal n ended it), hands it every signal
+                                          and reaps what it leaves behind
 
 - SOCKET: the FIFO, for example /var/log/slurm/slurmctld.log. Made if it is not there, its folder
   too; one that is there is kept, because the daemon may have it open.
 - LOG_FORMAT: `json` (one object a line, the default) or `text` (what the daemon wrote).
-- DAEMON: its name; else the name of the FIFO without its suffix.
+- DAEMON: its name; else that of the command, or of the FIFO without its suffix.
 - RECENT: a file that keeps the last errors, for who wants to know why something failed
-  (default: SOCKET with `.recent` after it; empty for none).
+  (default: SOCKET with `.recent` after it; empty for none, as for a command).
 
 The object has `time` (RFC 3339), `daemon`, `level` (fatal, error, warning, info, verbose, debug,
 debug2 ...) and `message`, and where the line names them `job`, `array` (12_3), `step` (12.batch)
@@ -26,17 +30,28 @@ import signal
 import socket
 import stat
 import sys
+import threading
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 LONGEST = 1 << 16  # a line that is longer comes in pieces
 UNFINISHED = 1.0  # seconds after which a line without an end is taken as it is
 RECENT_SIZE = 1 << 16
 F_SETPIPE_SZ = 1031  # fcntl has it by name from Python 3.10 on
+
+HANDED_ON = {
+    signal.SIGTERM,
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+}
+NOT_STARTED = 127
 
 LINE = re.compile(
     r"^(?:\[(?P<time>\d{4}-\d\d-\d\dT[^\]]+)\] ?)?"
@@ -178,22 +193,97 @@ class Recent:
                 file.write(line + "\n")
 
 
-def main() -> None:
+class Printer:
+    """Lines of a daemon, as they are wanted."""
+
+    def __init__(self, daemon: str, recent: Recent) -> None:
+        self.daemon = os.environ.get("DAEMON") or daemon
+        self.recent = recent
+        self.text = os.environ.get("LOG_FORMAT", "json") == "text"
+
+    def show(self, batches: Iterable[list[bytes]]) -> None:
+        for lines in batches:
+            now = datetime.now(timezone.utc)
+            for line in (raw.decode(errors="replace") for raw in lines):
+                # In the foreground Slurm's daemons begin each line with their name.
+                said = parsed(line.removeprefix(f"{self.daemon}: "), self.daemon, now)
+                if said["level"] in ("fatal", "error"):
+                    self.recent.add(line)
+                print(line if self.text else json.dumps(said))
+            sys.stdout.flush()
+
+
+class Child:
+    """A command that speaks into a pipe, and the signals that come for it."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        # Blocked before it starts and taken by `attend`, no signal is lost in between.
+        signal.pthread_sigmask(signal.SIG_BLOCK, HANDED_ON | {signal.SIGCHLD})
+        # The writing end stays open here: the end of the command ends the reading, not the pipe's.
+        self.said, writing = os.pipe()
+        self.ended, self.end = os.pipe()
+        self.pid = os.posix_spawnp(
+            argv[0],
+            list(argv),
+            os.environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, writing, 1), (os.POSIX_SPAWN_DUP2, writing, 2)],
+            setsigmask=[],
+            setsigdef=[signal.SIGPIPE],  # Python ignores it
+        )
+
+    def attend(self) -> None:
+        """Hand signals on until it ends."""
+        while not self.has_ended():
+            number = signal.sigwait(HANDED_ON | {signal.SIGCHLD})
+            if number != signal.SIGCHLD:
+                os.kill(self.pid, number)
+        os.write(self.end, b".")
+
+    def has_ended(self) -> bool:
+        """Reaps all others that ended meanwhile."""
+        while found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if found.si_pid == self.pid:
+                return True
+            os.waitpid(found.si_pid, 0)
+        return False
+
+    def status(self) -> int:
+        """As a shell gives it."""
+        _, status = os.waitpid(self.pid, 0)
+        return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def follow(argv: Sequence[str]) -> int:
+    try:
+        child = Child(argv)
+    except OSError as error:
+        print(f"{argv[0]} cannot be started: {error.strerror}", file=sys.stderr)
+        return NOT_STARTED
+    threading.Thread(target=child.attend, daemon=True).start()
+    kept = os.environ.get("RECENT")
+    printer = Printer(Path(argv[0]).name, Recent(Path(kept) if kept else None))
+    printer.show(batches(child.said, child.ended))
+    return child.status()
+
+
+def read_fifo() -> None:
     path = Path(os.environ.get("SOCKET", "/var/log/slurm/slurmctld.log"))
-    daemon = os.environ.get("DAEMON") or path.stem
-    text = os.environ.get("LOG_FORMAT", "json") == "text"
     kept = os.environ.get("RECENT", f"{path}.recent")
-    recent = Recent(Path(kept) if kept else None)
+    printer = Printer(path.stem, Recent(Path(kept) if kept else None))
     told_to_stop = stop_signals()
-    for lines in batches(open_fifo(path), told_to_stop):
-        now = datetime.now(timezone.utc)
-        for line in (raw.decode(errors="replace") for raw in lines):
-            said = parsed(line, daemon, now)
-            if said["level"] in ("fatal", "error"):
-                recent.add(line)
-            print(line if text else json.dumps(said))
-        sys.stdout.flush()
+    printer.show(batches(open_fifo(path), told_to_stop))
+
+
+def main(words: Sequence[str]) -> int:
+    if not words:
+        read_fifo()
+        return 0
+    dashes, *argv = words
+    if dashes != "--" or not argv:
+        print(__doc__, file=sys.stderr)
+        return 2
+    return follow(argv)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -5,6 +5,7 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.inpod.programs import running
+from tests.unit.inpod.programs import program, running
 from windlass.inpod.logs import parsed
 from windlass.local.waiting import wait_for
 
@@ -166,3 +167,75 @@ def test_the_last_errors_are_kept_for_others(fifo: Path) -> None:
         write(fifo, b"fine\nerror: not fine\n")
         read(logs), read(logs)
     assert fifo.with_name("slurmctld.log.recent").read_text() == "error: not fine\n"
+
+
+# --- A daemon in the foreground --------------------------------------------------------------
+
+SAYS = """import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2})
+print("slurmdbd: error: JobId=3 is bad", file=sys.stderr, flush=True)
+while True:
+    number = signal.sigwait({signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2})
+    print("slurmdbd: got", number, file=sys.stderr, flush=True)
+    if number == signal.SIGTERM:
+        sys.exit(4)
+"""
+
+
+@contextmanager
+def following(*words: str, **env: str) -> Iterator[subprocess.Popen[str]]:
+    with running("logs", "--", *words, env={"DAEMON": "slurmdbd", **env}) as logs:
+        yield logs
+
+
+def test_a_daemon_in_the_foreground_is_read_and_gets_every_signal() -> None:
+    with following(sys.executable, "-c", SAYS) as logs:
+        said = read(logs)
+        assert (said["level"], said["message"], said["job"]) == ("error", "JobId=3 is bad", 3)
+        assert said["daemon"] == "slurmdbd"
+        for number in (signal.SIGHUP, signal.SIGUSR2, signal.SIGTERM):
+            logs.send_signal(number)
+            assert read(logs)["message"] == f"got {number.value}"
+        assert logs.wait(10) == 4
+
+
+def test_what_a_daemon_in_the_foreground_says_can_be_had_raw() -> None:
+    with following(sys.executable, "-c", SAYS, LOG_FORMAT="text") as logs:
+        assert printed(logs) == "slurmdbd: error: JobId=3 is bad"
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        (["sh", "-c", "exit 3"], 3),
+        (["sh", "-c", "kill -KILL $$"], 128 + signal.SIGKILL),
+        (["no-such-daemon"], 127),
+    ],
+)
+def test_it_ends_with_the_status_of_the_daemon(command: list[str], status: int) -> None:
+    with following(*command) as logs:
+        assert logs.wait(10) == status
+
+
+def test_the_last_words_of_a_daemon_come_out_though_a_child_of_it_lives_on() -> None:
+    leaves_one = "sleep 600 & echo $!; printf 'the last word'"
+    with following("sh", "-c", leaves_one) as logs:
+        orphan = int(read(logs)["message"])
+        try:
+            assert read(logs)["message"] == "the last word"
+            assert logs.wait(10) == 0
+        finally:
+            os.kill(orphan, signal.SIGKILL)
+
+
+def test_the_daemon_is_called_by_its_command_if_nothing_else_is_said() -> None:
+    with running("logs", "--", "sh", "-c", "echo sh: fatal: x") as logs:
+        said = read(logs)
+    assert (said["daemon"], said["level"], said["message"]) == ("sh", "fatal", "x")
+
+
+@pytest.mark.parametrize("words", [["--"], ["slurmdbd"]])
+def test_a_wrong_command_line_is_answered_with_the_right_one(words: list[str]) -> None:
+    done = subprocess.run([*program("logs"), *words], capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"logs.py -- COMMAND" in done.stderr

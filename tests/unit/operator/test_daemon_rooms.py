@@ -17,7 +17,7 @@ from windlass.operator.tokens import plan as tokens_plan
 from windlass.slurm.tokens import claims_of
 from windlass.values.key import Key
 
-PROGRAMS = {"wait_for_database.py": "pass\n", "tls_proxy.py": "pass\n"}
+PROGRAMS = {"wait_for_database.py": "pass\n", "tls_proxy.py": "pass\n", "logs.py": "pass\n"}
 TOKENS = Room(kinds.TOKEN, tokens_observe.observe, tokens_plan.plan)
 ACCOUNTINGS = Room(
     kinds.ACCOUNTING,

@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+import msgspec
+
 from windlass.kube.objects import ContainerStatus, Pod
 from windlass.values.reason import Reason
 
+GRAVE: Final = frozenset({"fatal", "error"})
 LAST_WORDS: Final = 600
 NO_IMAGE: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName"})
 NOT_MADE: Final = frozenset(
@@ -58,5 +61,23 @@ def last_words(status: ContainerStatus) -> str:
     """What it said when it ended; of a log, the end."""
     for state in (status.state, status.last_state):
         if state and state.terminated and (text := state.terminated.message.strip()):
-            return text[-LAST_WORDS:]
+            return _spoken(text)[-LAST_WORDS:]
     return ""
+
+
+def _spoken(text: str) -> str:
+    """The messages of a log of JSON lines, of which the first may be cut; other text as it is."""
+    return "\n".join(filter(None, map(_message, text.splitlines()))) or text
+
+
+def _message(line: str) -> str | None:
+    try:
+        said = msgspec.json.decode(line, type=_Said)
+    except msgspec.MsgspecError:
+        return None
+    return f"{said.level}: {said.message}" if said.level in GRAVE else said.message
+
+
+class _Said(msgspec.Struct):
+    message: str
+    level: str = ""

@@ -16,6 +16,7 @@ from windlass.operator.keys import (
     slurm_key_hash,
     slurm_key_sources,
 )
+from windlass.operator.pods.logged import PROGRAM, PROGRAMS, command
 from windlass.operator.pods.merge import merge_container
 from windlass.operator.pods.service import Door, service
 from windlass.operator.pods.template import Layers, inherited, pod_template
@@ -28,7 +29,6 @@ CONF: Final = "slurmdbd.conf"
 WAITING: Final = "database"
 """The init container that waits until the database answers."""
 WAITER: Final = "wait_for_database.py"
-PROGRAMS: Final = "/opt/windlass"
 MODE: Final = 0o600
 INHERITED: Final = ("image", "imagePullPolicy", "resources")
 
@@ -49,7 +49,7 @@ def programs(observed: Observed) -> dict[str, Any]:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": _metadata(observed.accounting, name),
-        "data": {WAITER: observed.programs[WAITER]},
+        "data": {file: observed.programs[file] for file in (WAITER, PROGRAM)},
     }
 
 
@@ -179,6 +179,7 @@ def _container(image: str) -> dict[str, Any]:
     return {
         "name": DAEMON,
         "image": image,
+        "command": command("slurmdbd", "-D"),
         "ports": [{"name": DAEMON, "containerPort": names.SLURMDBD_PORT, "protocol": "TCP"}],
         # slurmdbd upgrades its tables before it listens, and that may take hours.
         "startupProbe": {**tcp, "failureThreshold": 2160, "periodSeconds": 10},
@@ -189,6 +190,7 @@ def _container(image: str) -> dict[str, Any]:
         "volumeMounts": [
             {"name": "slurm-etc", "mountPath": ETC, "readOnly": True},
             {"name": "run", "mountPath": "/run"},
+            {"name": "programs", "mountPath": PROGRAMS, "readOnly": True},
         ],
     }
 

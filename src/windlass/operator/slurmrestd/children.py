@@ -1,4 +1,4 @@
-"""What a RestApi owns: a Deployment, a Service, a budget, and the program that ends TLS."""
+"""What a RestApi owns: a Deployment, a Service, a budget, and our programs."""
 
 from typing import Any, Final
 
@@ -7,6 +7,7 @@ from windlass.api.rest_api import RestApi
 from windlass.kube import kinds
 from windlass.operator import owned
 from windlass.operator.keys import slurm_key_hash
+from windlass.operator.pods.logged import PROGRAM
 from windlass.operator.pods.service import Door, service
 from windlass.operator.pods.template import Layers, inherited, pod_template
 from windlass.operator.slurmrestd.conf_hash import conf_hash
@@ -32,11 +33,12 @@ def door(rest_api: RestApi) -> dict[str, Any]:
 
 
 def programs(observed: Observed) -> dict[str, Any]:
+    files = (PROGRAM, PROXY) if observed.wants_tls else (PROGRAM,)
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": _metadata(observed.rest_api, programs_name(observed.rest_api)),
-        "data": {PROXY: observed.programs[PROXY]},
+        "data": {file: observed.programs[file] for file in files},
     }
 
 

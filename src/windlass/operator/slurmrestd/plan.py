@@ -46,8 +46,7 @@ def _decided(observed: Observed) -> tuple[tuple[Action, ...], tuple[Verdict, ...
 
 
 def _daemon(observed: Observed) -> Iterator[Action]:
-    if observed.wants_tls:
-        yield Apply(kinds.CONFIG_MAP, children.programs(observed))
+    yield Apply(kinds.CONFIG_MAP, children.programs(observed))
     yield Apply(kinds.DEPLOYMENT, children.deployment(observed))
 
 

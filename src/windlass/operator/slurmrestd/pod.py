@@ -6,6 +6,7 @@ from typing import Any, Final
 from windlass.api import names
 from windlass.api.rest_api import RestApi
 from windlass.operator.keys import slurm_key_sources
+from windlass.operator.pods.logged import PROGRAMS, command
 from windlass.operator.pods.merge import merge_container
 from windlass.operator.slurmrestd.conf_hash import includes
 from windlass.operator.slurmrestd.observe import Observed
@@ -17,7 +18,6 @@ MODE: Final = 0o600
 TLS: Final = "tls"
 """The container and the volume of what ends TLS."""
 PROXY: Final = "tls_proxy.py"
-PROGRAMS: Final = "/opt/windlass"
 CERTIFICATE: Final = "/etc/slurmrestd-tls"
 INNER_PORT: Final = 6822
 INHERITED: Final = ("image", "imagePullPolicy")
@@ -43,7 +43,8 @@ def pod(observed: Observed) -> dict[str, Any]:
         },
         "containers": [daemon],
         "volumes": [
-            {"name": "slurm-etc", "projected": {"defaultMode": MODE, "sources": _files(observed)}}
+            {"name": "slurm-etc", "projected": {"defaultMode": MODE, "sources": _files(observed)}},
+            {"name": "programs", "configMap": {"name": programs_name(observed.rest_api)}},
         ],
     }
     if observed.wants_tls:
@@ -69,6 +70,7 @@ def _daemon(observed: Observed) -> dict[str, Any]:
     base = {
         "name": DAEMON,
         "image": observed.images.slurmrestd,
+        "command": command("slurmrestd"),
         "args": [] if observed.accounts else list(WITHOUT_ACCOUNTING),
         "env": [
             {"name": "SLURM_JWT", "value": "daemon"},
@@ -82,7 +84,10 @@ def _daemon(observed: Observed) -> dict[str, Any]:
         "lifecycle": {"preStop": LINGER},
         "securityContext": _confined(),
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [{"name": "slurm-etc", "mountPath": ETC, "readOnly": True}],
+        "volumeMounts": [
+            {"name": "slurm-etc", "mountPath": ETC, "readOnly": True},
+            {"name": "programs", "mountPath": PROGRAMS, "readOnly": True},
+        ],
     }
     merged = merge_container(base, observed.rest_api.spec.slurmrestd)
     # slurmrestd takes what follows its options for addresses.
@@ -151,6 +156,5 @@ def _tls_volumes(rest_api: RestApi) -> list[dict[str, Any]]:
     tls = rest_api.spec.tls
     assert tls is not None
     return [
-        {"name": "programs", "configMap": {"name": programs_name(rest_api)}},
         {"name": TLS, "secret": {"secretName": tls.secret_ref.name, "defaultMode": MODE}},
     ]

@@ -10,6 +10,7 @@ from windlass.api.controller import Controller
 from windlass.kube import kinds
 from windlass.kube.kinds import Kind
 from windlass.operator.images import Images
+from windlass.operator.pods.logged import PROGRAM
 from windlass.operator.slurmdbd.children import WAITER
 from windlass.operator.slurmdbd.observe import Observed
 
@@ -70,6 +71,6 @@ def seen(**fields: Any) -> Observed:
         "controllers": (controller(),),
         "content": content(),
         "images": Images(slurmdbd="slurmdbd:26.05"),
-        "programs": {WAITER: "print('waits')\n"},
+        "programs": {WAITER: "print('waits')\n", PROGRAM: "print('logs')\n"},
     }
     return Observed(**{**plain, **fields})

@@ -17,6 +17,7 @@ from windlass.kube.kinds import Kind
 from windlass.kube.objects import Pod
 from windlass.operator.images import Images
 from windlass.operator.plan import Apply, Body, Delete, Plan, Tell
+from windlass.operator.pods.logged import PROGRAM
 from windlass.operator.slurmrestd.observe import Observed
 from windlass.operator.slurmrestd.plan import plan
 from windlass.operator.slurmrestd.pod import PROXY
@@ -70,7 +71,7 @@ def seen(**fields: Any) -> Observed:
         "conf": CONF,
         "slurm_key": secret(slurm_key="k" * 32),
         "images": Images(slurmrestd="slurmrestd:26.05"),
-        "programs": {PROXY: "print('proxy')\n"},
+        "programs": {PROXY: "print('proxy')\n", PROGRAM: "print('logs')\n"},
     }
     return Observed(**{**plain, **fields})
 
@@ -110,8 +111,9 @@ def live(replicas: int = 1, ready: int = 1, generation: int = 1) -> dict[str, An
 
 def test_a_plain_rest_api(golden: Callable[[str, str], None]) -> None:
     done = plan(seen(), NOON)
-    assert [type(each) for each in done.actions] == [Apply, Apply]
+    assert [type(each) for each in done.actions] == [Apply, Apply, Apply]
     golden("plain-service.yaml", printed(applied(done, kinds.SERVICE)))
+    golden("plain-programs.yaml", printed(applied(done, kinds.CONFIG_MAP)))
     golden("plain-deployment.yaml", printed(applied(done, kinds.DEPLOYMENT)))
 
 
@@ -185,7 +187,7 @@ def test_files_that_slurm_conf_includes_are_mounted_too() -> None:
 
     def sources(conf: str) -> list[dict[str, Any]]:
         body = applied(plan(replace(world, conf=conf), NOON), kinds.DEPLOYMENT)
-        (volume,) = body["spec"]["template"]["spec"]["volumes"]
+        volume, _ = body["spec"]["template"]["spec"]["volumes"]
         found: list[dict[str, Any]] = volume["projected"]["sources"]
         return found
 
@@ -313,6 +315,6 @@ def test_an_external_controller_is_served_from_its_own_configuration() -> None:
         jwtKeyRef={"name": "theirs", "key": "jwt.key"},
     )
     body = applied(plan(seen(controller=away), NOON), kinds.DEPLOYMENT)
-    (volume,) = body["spec"]["template"]["spec"]["volumes"]
+    volume, _ = body["spec"]["template"]["spec"]["volumes"]
     names = [next(iter(each.values()))["name"] for each in volume["projected"]["sources"]]
     assert names == ["slurm-config", "theirs", "theirs"]
