@@ -54,6 +54,7 @@ import time
 import urllib.parse
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,11 @@ RECONFIGURE_TIME = 120.0
 REASON_TIME = 2.0  # for the reason of a refusal to come through the log
 STAGE = ".candidate"
 MEMORY = ".windlass"
+ETC = Path("/etc/slurm")  # what Slurm takes names in slurm.conf to be below
+RUN = re.compile(
+    r"^\s*(?:Task|Srun)?(?:Prolog|Epilog)(?:Slurmctld)?\s*=\s*\"?([^\s\"#]+)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 # --- names and files --------------------------------------------------------------------------
@@ -95,10 +101,16 @@ def keys_of(files: Files) -> dict[str, bytes]:
     return {name: data for name, data in files.items() if is_key(name)}
 
 
-def mode_of(name: str, data: bytes) -> int:
+def mode_of(name: str, files: Files) -> int:
     if is_key(name) or name == "slurmdbd.conf":
         return 0o600
-    return 0o755 if data.startswith(b"#!") else 0o644
+    return 0o755 if files[name].startswith(b"#!") or is_run(name, files) else 0o644
+
+
+def is_run(name: str, files: Files) -> bool:
+    """Whether slurm.conf names it as a prolog or epilog: a slurmctld that may not run it ends."""
+    text = files.get("slurm.conf", b"").decode(errors="replace")
+    return any(fnmatchcase(f"{ETC}/{name}", str(ETC / found)) for found in RUN.findall(text))
 
 
 def read(folder: Path) -> dict[str, bytes]:
@@ -132,7 +144,7 @@ def write(folder: Path, files: Files) -> None:
         new.unlink(missing_ok=True)
         new.touch(mode=0o600)
         new.write_bytes(files[name])
-        new.chmod(mode_of(name, files[name]))
+        new.chmod(mode_of(name, files))
         new.replace(target)
     for name in read(folder).keys() - files.keys():
         (folder / name).unlink()

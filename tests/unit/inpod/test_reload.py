@@ -165,6 +165,27 @@ def test_init_copies_the_candidate_with_the_modes_that_slurm_wants(pod: Pod) -> 
     assert modes == {"slurm.conf": 0o644, "slurm.key": 0o600, "job.sh": 0o755}
 
 
+@pytest.mark.parametrize(
+    ("line", "mode"),
+    [
+        ("PrologSlurmctld=/etc/slurm/job.sh", 0o755),
+        ("prolog = job.sh # ours", 0o755),
+        ('Epilog="/etc/slurm/*.sh"', 0o755),
+        ("TaskEpilog=/etc/slurm/job.sh", 0o755),
+        ("SrunProlog=/etc/slurm/other.sh", 0o644),
+        ("Prolog=/opt/job.sh", 0o644),
+        ("#Prolog=/etc/slurm/job.sh", 0o644),
+        ("PrologFlags=job.sh", 0o644),
+    ],
+)
+def test_a_script_that_slurm_conf_names_can_be_run_though_it_does_not_say_how(
+    pod: Pod, line: str, mode: int
+) -> None:
+    pod.candidate(slurm_conf=f"a=1\n{line}\n", job_sh="exit 0")
+    pod.init()
+    assert (pod.top / "conf" / "job.sh").stat().st_mode & 0o777 == mode
+
+
 def test_init_takes_a_bad_candidate_if_there_is_nothing_better(pod: Pod) -> None:
     pod.candidate(slurm_conf="Foo=1")
     pod.init()
