@@ -123,7 +123,7 @@ def test_a_user_of_the_directory_logs_in_by_key_and_by_password(door: Door, tmp_
 
 
 def test_a_users_job_is_in_accounting_under_the_users_name(door: Door) -> None:
-    number = door.by_key("alice", "sbatch --parsable --wait --output=/dev/null --wrap='id -un'")
+    number = door.by_key("alice", "sbatch --parsable --wait --output=/dev/null --wrap='id -u'")
 
     def accounted() -> bool:
         said = door.by_key("alice", f"sacct -X -n -P -j {number.strip()} --format=User,State")
