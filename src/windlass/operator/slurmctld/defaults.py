@@ -112,11 +112,12 @@ def _processes(given: Document, found: Files) -> Iterable[Parameter]:
     cgroups = _uses_cgroups(given, found)
     kind = "cgroup" if cgroups else "linuxproc"
     yield from _unless(given, ("ProctrackType", f"proctrack/{kind}"))
+    # Without it a node that a job left is given to the next only at the next whole second.
+    yield from _unless(given, ("PrologFlags", "Contain"))
     if cgroups:
         yield from _unless(
             given,
             ("TaskPlugin", "task/cgroup,task/affinity"),
-            ("PrologFlags", "Contain"),
             ("JobAcctGatherType", "jobacct_gather/cgroup"),
         )
     else:

@@ -113,7 +113,6 @@ def test_a_key_of_the_user_stands_alone(line: str) -> None:
         ("SelectType=select/linear", ["SelectTypeParameters", "DefMemPerCPU"]),
         ("SelectTypeParameters=CR_Core", ["DefMemPerCPU"]),
         ("DefMemPerNode=100", ["DefMemPerCPU"]),
-        ("ProctrackType=proctrack/linuxproc", ["PrologFlags"]),
     ],
 )
 def test_a_choice_of_the_user_takes_with_it_what_only_suited_ours(
@@ -127,6 +126,7 @@ def test_without_cgroups_processes_are_followed_in_proc() -> None:
     assert values(conf, "ProctrackType") == ("proctrack/linuxproc",)
     assert values(conf, "TaskPlugin") == ("task/affinity",)
     assert values(conf, "JobAcctGatherType") == ("jobacct_gather/linux",)
+    assert values(conf, "PrologFlags") == ("Contain",)
 
 
 def test_joined_options_keep_their_case_and_stand_once() -> None:
