@@ -29,6 +29,8 @@ from windlass.values.reason import Reason
 # Until a new configuration is in force nothing but its report tells of it.
 RELOADING: Final = 0.5
 UNHEARD: Final = 3.0
+# Nobody tells of a pod that does not end.
+ENDING: Final = 10.0
 # Nobody watches what slurmctld itself does.
 AT_REST: Final = 60.0
 
@@ -46,7 +48,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
         actions.append(Apply(CONFIG_MAP, config_map(observed, made)))
     if good is not None and not missing(observed) and not observed.controller.spec.external:
         actions += _running(observed, good)
-    verdicts = judge(observed, wait, None if new or isinstance(made, Reason) else made)
+    verdicts = judge(observed, wait, None if new or isinstance(made, Reason) else made, now)
     told = (
         *news(observed.controller.status.conditions, verdicts, "Sync"),
         *_reconfigured(observed),
@@ -102,7 +104,7 @@ def _again(observed: Observed, made: Configuration | None) -> float | None:
     if observed.controller.spec.external or made is None:
         return None
     if not any(map(is_ready, observed.pods)):
-        return AT_REST
+        return ENDING if any(pod.metadata.deletion_timestamp for pod in observed.pods) else AT_REST
     if observed.report is None:
         return UNHEARD
     return AT_REST if observed.report.settled(made.fingerprint) else RELOADING

@@ -2,18 +2,39 @@
 
 import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Final
 
 from windlass.kube.objects import ContainerStatus, Pod
 from windlass.values.reason import Reason
 
+OVERDUE: Final = timedelta(seconds=20)
 ON_ITS_WAY: Final = frozenset({"ContainerCreating", "PodInitializing"})
 _CODE: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,127}")
 
 
-def trouble(pod: Pod) -> Reason | None:
+def trouble(pod: Pod, now: datetime) -> Reason | None:
     """What keeps a pod from running; None where nothing is wrong that is known of."""
+    if pod.metadata.deletion_timestamp is not None:
+        return _lost(pod, now)
     return next(_troubles(pod), None)
+
+
+def _lost(pod: Pod, now: datetime) -> Reason | None:
+    """That a pod should be gone, as only its node could say, and nothing else holds it.
+
+    Kubernetes starts no other in its place: the node may be cut off, and the pod still write.
+    """
+    due, node = pod.metadata.deletion_timestamp, pod.spec.node_name
+    if due is None or now - due < OVERDUE or not node or pod.metadata.finalizers:
+        return None
+    return Reason(
+        "NodeLost",
+        f"pod {pod.metadata.name} should have ended, but its node {node} does not say that it "
+        f"did, and until then it is not started elsewhere; bring {node} back, or, if it is "
+        f"certainly off, kubectl taint node {node} "
+        "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
+    )
 
 
 def _troubles(pod: Pod) -> Iterator[Reason]:

@@ -30,7 +30,7 @@ def status(observed: Observed, verdicts: tuple[Verdict, ...], now: datetime) -> 
 
 
 def judge(
-    observed: Observed, wait: Reason | None, made: Configuration | None
+    observed: Observed, wait: Reason | None, made: Configuration | None, now: datetime
 ) -> tuple[Verdict, ...]:
     """The four conditions; `wait` is why something cannot be done, `made` what should be there."""
     serving = any(map(is_ready, observed.pods)) or observed.controller.spec.external
@@ -43,13 +43,13 @@ def judge(
         where = f"{identity.host(observed.controller)}:{identity.port(observed.controller)}"
         return _noted(ready(Reason("External", f"slurmctld runs elsewhere, at {where}")), made)
     if not serving:
-        return _starting(observed, made)
+        return _starting(observed, made, now)
     return _noted(_running(observed, made), made)
 
 
-def _starting(observed: Observed, made: Configuration) -> tuple[Verdict, ...]:
+def _starting(observed: Observed, made: Configuration, now: datetime) -> tuple[Verdict, ...]:
     for pod in observed.pods:
-        if wrong := trouble(pod):
+        if wrong := trouble(pod, now):
             return broken(wrong)
     if not observed.pods:
         return underway(Reason("Starting", "the pod of slurmctld is being made"), available=False)

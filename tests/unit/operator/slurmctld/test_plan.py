@@ -426,3 +426,4 @@ def test_a_report_of_other_files_is_waited_for() -> None:
     assert made.again == 0.5
     assert plan(running(report=None)).again == 3.0
     assert plan(running(pods=())).again == 60.0
+    assert plan(running(pods=(pod(deleted=True),))).again == 10.0

@@ -1,7 +1,9 @@
 """What a Controller says of itself."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.unit.operator.slurmctld.given import (
@@ -13,6 +15,7 @@ from tests.unit.operator.slurmctld.given import (
     report,
     running,
 )
+from windlass.kube.objects import Pod
 from windlass.operator.conditions import Verdict
 from windlass.operator.slurmctld.configuration import Configuration, configuration
 from windlass.operator.slurmctld.observe import Observed
@@ -22,7 +25,7 @@ from windlass.operator.slurmctld.status import judge
 def verdicts(seen: Observed) -> dict[str, Verdict]:
     made = configuration(seen)
     assert isinstance(made, Configuration)
-    return {each.type: each for each in judge(seen, None, made)}
+    return {each.type: each for each in judge(seen, None, made, NOW)}
 
 
 def fingerprint(seen: Observed) -> str:
@@ -37,6 +40,7 @@ def summary(seen: Observed) -> tuple[list[bool | None], str]:
     return [found[each].status for each in order], found["Ready"].reason.code
 
 
+NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 UNSCHEDULABLE = {
     "conditions": [
         {
@@ -95,6 +99,39 @@ def test_a_pod_that_cannot_run_says_why(status: dict[str, Any], code: str, sente
     seen = observed(pods=(pod(ready=False, **status),))
     assert summary(seen) == ([False, False, False, True], code)
     assert verdicts(seen)["Degraded"].reason.sentence == sentence
+
+
+def ending(seconds: float, node: str = "n1", **metadata: Any) -> Pod:
+    """A pod that should have ended so long ago."""
+    made = pod(ready=True)
+    due = NOW - timedelta(seconds=seconds)
+    return msgspec.structs.replace(
+        made,
+        metadata=msgspec.structs.replace(made.metadata, deletion_timestamp=due, **metadata),
+        spec=msgspec.structs.replace(made.spec, node_name=node),
+    )
+
+
+def test_a_pod_that_does_not_end_names_its_node_and_both_ways_out() -> None:
+    seen = observed(pods=(ending(30),))
+    assert summary(seen) == ([False, False, False, True], "NodeLost")
+    sentence = verdicts(seen)["Degraded"].reason.sentence
+    assert "its node n1 does not say" in sentence
+    assert "bring n1 back" in sentence
+    assert "kubectl taint node n1 node.kubernetes.io/out-of-service=" in sentence
+
+
+@pytest.mark.parametrize(
+    "leaving",
+    [
+        pytest.param(ending(-30), id="it has its grace"),
+        pytest.param(ending(5), id="its node may be slow to tell"),
+        pytest.param(ending(30, node=""), id="it never had a node"),
+        pytest.param(ending(30, finalizers=["somebody.example/waits"]), id="another holds it"),
+    ],
+)
+def test_a_pod_that_may_still_end_is_not_lost(leaving: Pod) -> None:
+    assert summary(observed(pods=(leaving,))) == ([False, False, True, False], "Starting")
 
 
 @pytest.mark.parametrize(
