@@ -12,8 +12,6 @@ import yaml
 from windlass.local.process import run
 
 CHARTS: Final = Path(__file__).parents[2] / "charts"
-# Without a cluster Helm assumes a Kubernetes of its own time.
-KUBERNETES: Final = "1.36.3"
 
 Body = dict[str, Any]
 Values = Mapping[str, Any]
@@ -51,17 +49,15 @@ class Helm:
     def text(self, chart: str, values: Values | None = None, *words: str) -> str:
         return self(
             *("template", chart, CHARTS / chart, "--namespace=here"),
-            *(f"--kube-version={KUBERNETES}", *self.values(values), *words),
+            *self.values(values),
+            *words,
         )
 
     def template(self, chart: str, values: Values | None = None, *words: str) -> Rendered:
         return parsed(self.text(chart, values, *words))
 
     def lint(self, chart: str, values: Values | None = None) -> str:
-        return self(
-            *("lint", "--strict", f"--kube-version={KUBERNETES}", *self.values(values)),
-            CHARTS / chart,
-        )
+        return self("lint", "--strict", *self.values(values), CHARTS / chart)
 
     def values(self, values: Values | None) -> tuple[str, ...]:
         """A file with these values, for any command."""

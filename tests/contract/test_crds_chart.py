@@ -26,7 +26,7 @@ def helm(folders: Folders, display: Display) -> Path:
 
 
 def rendered(helm: Path, *words: str) -> dict[str, Any]:
-    text = run([str(helm), "template", "--kube-version=v1.36.0", str(CHART), *words])
+    text = run([str(helm), "template", str(CHART), *words])
     return {one["metadata"]["name"]: one for one in yaml.safe_load_all(text)}
 
 

@@ -22,7 +22,7 @@ NAME = "windlass-operator-webhook"
 def objects(folders: Folders, display: Display) -> list[Any]:
     helm = binaries.ensure(("helm",), folders.cache, display)["helm"]
     words = ("template", "windlass-operator", str(CHART), "-n", "windlass")
-    return list(yaml.safe_load_all(run([str(helm), *words, "--kube-version=v1.36.0"])))
+    return list(yaml.safe_load_all(run([str(helm), *words])))
 
 
 def named(objects: list[Any], kind: str, name: str) -> Any:

@@ -45,7 +45,17 @@ MODULES: Final[Mapping[str, Recipe]] = {
         )
     ),
     "etcd": Recipe(),
-    "helm": Recipe(stamps=("helm.sh/helm/v3/internal/version.version={version}",)),
+    "helm": Recipe(
+        stamps=(
+            "helm.sh/helm/v3/internal/version.version={version}",
+            # The Kubernetes that it assumes where it cannot ask one.
+            *(
+                f"helm.sh/helm/v3/pkg/{package}.k8sVersion{part}"
+                for package in ("chartutil", "lint/rules")
+                for part in ("Major=1", "Minor=36")
+            ),
+        )
+    ),
     "coredns": Recipe(),
     "kwok": Recipe(
         stamps=("sigs.k8s.io/kwok/pkg/consts.Version={version}",),

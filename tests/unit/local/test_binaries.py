@@ -13,7 +13,7 @@ from windlass.local.binaries import MODULES, GoBuilder, Meter, Module, Recipe, S
 from windlass.local.errors import LocalError
 from windlass.local.layout import sources
 from windlass.local.progress import Display, Step
-from windlass.local.toolchain import Go
+from windlass.local.toolchain import Go, version_of
 
 GO_MOD = """\
 module windlass.local/anchor
@@ -120,6 +120,16 @@ def test_the_linker_is_told_the_version(module: Module) -> None:
     stamped = replace(module, recipe=Recipe(stamps=stamps))
 
     assert stamped.ldflags == "-s -w -X a.version=v3.7.2 -X a.major=3 -X a.minor=7"
+
+
+def test_helm_assumes_the_kubernetes_that_is_built_here() -> None:
+    kubernetes, helm = (
+        load(name, sources("binaries") / name, MODULES[name]) for name in ("kubernetes", "helm")
+    )
+    major, minor, _ = version_of(kubernetes.version)
+    for package in ("chartutil", "lint/rules"):
+        assert f"/pkg/{package}.k8sVersionMajor={major} " in f"{helm.ldflags} "
+        assert f"/pkg/{package}.k8sVersionMinor={minor} " in f"{helm.ldflags} "
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "pause"])
