@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import pytest
+
 from windlass.testing.local import LocalCluster
 from windlass.testing.operated import Operated, until
 
@@ -54,6 +56,7 @@ def test_a_job_runs_on_while_the_slurmctld_pod_is_replaced(slurm: Operated) -> N
     slurm.wait_idle(2)
 
 
+@pytest.mark.timeout(600)
 def test_a_job_runs_on_when_the_node_of_slurmctld_loses_power(
     cluster: LocalCluster, slurm: Operated
 ) -> None:
