@@ -22,7 +22,7 @@ def test_a_new_jwt_key_reaches_everybody_and_the_job_runs_on(slurm: Operated) ->
 
     until(shown, "slurmctld has the new key", 90)
     slurm.wait_condition("controller", "slurm", "Ready")
-    assert slurm.job_state(number) == "RUNNING"
+    slurm.wait_job(number, "RUNNING")
     slurm.slurm("scancel", number)
 
 
@@ -64,7 +64,7 @@ def test_slurm_key_is_replaced_step_by_step_and_no_job_is_lost(slurm: Operated) 
 
     for step in (both, both.signing_with("second"), both.signing_with("second").without("first")):
         put(slurm, step)
-        assert slurm.job_state(number) == "RUNNING"
+        slurm.wait_job(number, "RUNNING")
         assert slurm.slurm("srun", "--nodes=1", "--exclude=" + host(slurm, number), "true") == ""
 
     slurm.slurm("scancel", number)

@@ -23,6 +23,8 @@ spec:
   lifetime: 20s
 """
 
+JOBS = "/slurm/v0.0.45/jobs/"
+
 
 @pytest.fixture(scope="module")
 def rest(slurm: Operated) -> Operated:
@@ -51,8 +53,8 @@ def ask(slurm: Operated, jwt: str, path: str) -> str:
 
 
 def test_a_token_opens_the_rest_api(rest: Operated) -> None:
-    assert ask(rest, token(rest), "/slurm/v0.0.45/ping") == "200"
-    assert ask(rest, "no.such.token", "/slurm/v0.0.45/ping") in ("401", "500", "511")
+    assert ask(rest, token(rest), JOBS) == "200"
+    assert ask(rest, "no.such.token", JOBS) in ("401", "500", "511")
 
 
 def test_a_token_is_renewed_before_it_ends(rest: Operated) -> None:
@@ -60,7 +62,7 @@ def test_a_token_is_renewed_before_it_ends(rest: Operated) -> None:
     until(lambda: token(rest) != first, "there is a newer token", 30)
     claims = json.loads(base64.urlsafe_b64decode(token(rest).split(".")[1] + "=="))
     assert claims["sun"] == "slurm"
-    assert ask(rest, token(rest), "/slurm/v0.0.45/ping") == "200"
+    assert ask(rest, token(rest), JOBS) == "200"
 
 
 def test_a_token_secret_comes_back_when_deleted_and_goes_with_its_token(rest: Operated) -> None:
