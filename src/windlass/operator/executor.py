@@ -1,5 +1,6 @@
 """The only writer: carries out plans, and tells of every change it made or failed to make."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,10 +19,13 @@ from windlass.operator.plan import (
     Body,
     Create,
     Delete,
+    Label,
     Plan,
     Replace,
+    ShowConditions,
     Tell,
 )
+from windlass.operator.showing import show_conditions
 from windlass.operator.world import CONTENT, View
 from windlass.values.key import Key
 
@@ -101,9 +105,8 @@ class Executor:
                 if await self._delete(action):
                     note = f"{named(kind, key)}: {reason}"
                     self._tell(subject, "DeleteSucceeded", "Delete", note)
-            case Annotate(kind, key, annotations):
-                changes = {"metadata": {"annotations": dict(annotations)}}
-                await self._client.send(requests.merge_patch(kind, key, changes, Anything))
+            case Annotate() | Label() | ShowConditions():
+                await self._touch(action)
             case Tell(warning, reason, done):
                 self._tell(subject, reason.code, done, reason.sentence, warning=warning)
 
@@ -159,6 +162,20 @@ class Executor:
             return False
         return True
 
+    async def _touch(self, action: Annotate | Label | ShowConditions) -> None:
+        """Change a little of what is not ours. If another has its name by now, that is not meant:
+        the watch will tell us."""
+        match action:
+            case Annotate(kind, key, annotations):
+                changes = {"metadata": {"annotations": dict(annotations)}}
+                await self._client.send(requests.merge_patch(kind, key, changes, Anything))
+            case Label(kind, key, uid, labels):
+                marked = {"metadata": {"uid": uid, "labels": dict(labels)}}
+                with suppress(NotFound, Conflict):
+                    await self._client.send(requests.merge_patch(kind, key, marked, Anything))
+            case ShowConditions():
+                await show_conditions(self._client, action)
+
     async def _live(self, kind: Kind, key: Key) -> Document | None:
         return await self._view.read(kind, key) if kind in CONTENT else self._view.get(kind, key)
 
@@ -189,7 +206,7 @@ def _target(action: Action) -> str:
     match action:
         case Apply(kind, body) | Create(kind, body) | Replace(kind, body):
             return named(kind, _key(body))
-        case Delete(kind, key) | Annotate(kind, key):
+        case Delete(kind, key) | Annotate(kind, key) | Label(kind, key) | ShowConditions(kind, key):
             return named(kind, key)
         case Tell(reason=reason):
             return reason.code

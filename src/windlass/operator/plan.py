@@ -60,6 +60,27 @@ class Annotate:
 
 
 @dataclass(frozen=True, slots=True)
+class Label:
+    """Set labels, or remove those that are None, of this one and not of another of its name."""
+
+    kind: Kind
+    key: Key
+    uid: str
+    labels: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ShowConditions:
+    """Have these conditions, and no others of the prefix; those of others are left alone."""
+
+    kind: Kind
+    key: Key
+    uid: str
+    prefix: str
+    conditions: tuple[Body, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Tell:
     """An Event about the custom resource."""
 
@@ -68,7 +89,7 @@ class Tell:
     action: str
 
 
-Action: TypeAlias = Apply | Create | Replace | Delete | Annotate | Tell
+Action: TypeAlias = Apply | Create | Replace | Delete | Annotate | Label | ShowConditions | Tell
 
 
 @dataclass(frozen=True, slots=True)
