@@ -26,6 +26,7 @@ from windlass.operator.workers import ssh
 from windlass.operator.workers.budget import workers_budget
 from windlass.operator.workers.decisions import BURST, Decisions, decide
 from windlass.operator.workers.facts import unplaced
+from windlass.operator.workers.mirrored import marks
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.pod import Mould, key_hash, mould, worker_pod
 from windlass.operator.workers.refusing import Refusal, refusal
@@ -46,7 +47,8 @@ def plan(observed: Observed, now: datetime) -> Plan:
     if refused is not None or observed.membership is None:
         judged = Judged(observed.node_set.status.node_set_hash, Decisions(), refused)
         said = tuple(_tell_refusal(observed, refused))
-        return Plan((*_shared(observed), *said), status(observed, judged, now), LOOK_AGAIN)
+        actions = (*_marks(observed, now), *_shared(observed), *said)
+        return Plan(actions, status(observed, judged, now), LOOK_AGAIN)
     return _serve(observed, observed.membership, now)
 
 
@@ -55,15 +57,22 @@ def _serve(observed: Observed, cluster: Membership, now: datetime) -> Plan:
     decided = decide(observed, wanted)
     shape = mould(observed, cluster, wanted)
     judged = Judged(wanted, decided, best_effort=best_effort(shape.spec))
+    marked = _marks(observed, now)
     actions = (
+        *marked,
         *_shared(observed),
         *_removals(decided),
         *_new_workers(shape, decided),
         *_new_keys(observed, cluster),
         *_tell(observed, judged),
     )
-    again = MORE_AT_ONCE if decided.more else next_available(observed, now)
+    more = decided.more or len(marked) == BURST
+    again = MORE_AT_ONCE if more else next_available(observed, now)
     return Plan(actions, status(observed, judged, now), again)
+
+
+def _marks(observed: Observed, now: datetime) -> tuple[Action, ...]:
+    return tuple(islice(marks(observed, now), BURST))
 
 
 def _shared(observed: Observed) -> Iterator[Action]:
