@@ -19,12 +19,14 @@ from windlass.kube.memory import keep_buffers
 from windlass.kube.metrics import Metrics
 from windlass.kube.requests import Request
 from windlass.kube.wire import Anything
+from windlass.mains.clock import SystemClock
 from windlass.mains.kubernetes import access, boot_time, now
 from windlass.mains.logs import LogFormat, LogLevel, log_to_stderr
 from windlass.operator.images import Images
 from windlass.operator.process import Means, Options, operator
 from windlass.operator.rooms import rooms
 from windlass.operator.site import Site
+from windlass.operator.slurms.clusters import Clusters
 from windlass.operator.webhook_process import Place, WebhookOptions, webhook_process
 from windlass.values.key import Key
 
@@ -121,8 +123,10 @@ async def _run(reached: Access, options: Options, site: Site) -> None:
     metrics = Metrics()
     async with Client(reached, observe=metrics.requested) as client:
         options = replace(options, monitors=await _served(client, kinds.SERVICE_MONITOR))
-        async with rooms(site, monitors=options.monitors) as known:
-            await operator(Means(client, metrics, boot_time, now), known, options).run()
+        clusters = Clusters(SystemClock())
+        means = Means(client, metrics, boot_time, now)
+        async with rooms(site, clusters.nodes, monitors=options.monitors) as known:
+            await operator(means, known, clusters, options).run()
 
 
 async def _served(client: Client, kind: kinds.Kind) -> bool:

@@ -43,7 +43,7 @@ async def membership(
     if found is None:
         return None
     controller = decode(found, Controller)
-    keys = effective_keys(controller, _accounting(view, controller))
+    keys = effective_keys(controller, accounting_of(view, controller))
     secret = await view.read(kinds.SECRET, Key(namespace, keys.slurm.name))
     return Membership(
         controller=controller, keys=keys, slurm_secret=secret.body if secret else None
@@ -60,7 +60,7 @@ def no_controller(namespace: str, reference: ControllerReference) -> Reason:
     return Reason("ControllerMissing", f"there is no Controller {reference.name}")
 
 
-def _accounting(view: View, controller: Controller) -> Accounting | None:
+def accounting_of(view: View, controller: Controller) -> Accounting | None:
     reference = controller.spec.accounting_ref
     if reference is None:
         return None

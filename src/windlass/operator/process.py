@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from windlass.kube import kinds
 from windlass.kube.bearers import Bearers
 from windlass.kube.client import Client
 from windlass.kube.controller import Controller, Pace
@@ -22,6 +23,8 @@ from windlass.kube.queue import Monotonic, Queue
 from windlass.kube.reflector import Mirror
 from windlass.operator.executor import Executor
 from windlass.operator.reconciler import Reconciler, Room
+from windlass.operator.slurms import clusters as slurms
+from windlass.operator.slurms.clusters import Clusters
 from windlass.operator.waking import wire
 from windlass.operator.world import World, watches
 from windlass.values.key import Key
@@ -54,8 +57,10 @@ class Means:
     wall: Callable[[], datetime]
 
 
-def operator(means: Means, rooms: Sequence[Room[Any]], options: Options) -> Manager:
-    """The process, ready to run."""
+def operator(
+    means: Means, rooms: Sequence[Room[Any]], clusters: Clusters, options: Options
+) -> Manager:
+    """The process, ready to run; `clusters` is what the rooms know of Slurm."""
     client, metrics = means.client, means.metrics
     terms = Terms(identity=options.identity)
     elector = Elector(ClientLeases(client, options.lease), terms, means.monotonic, means.wall)
@@ -67,12 +72,16 @@ def operator(means: Means, rooms: Sequence[Room[Any]], options: Options) -> Mana
     reporter = Reporter(NAME, options.identity)
     recorder = Recorder(Planner(reporter), ClientSink(guarded), means.wall, metrics.count_event)
     executor = Executor(guarded, world, recorder)
-    working = _working(
-        means, world, [Reconciler(room, world, executor, means.wall) for room in rooms], options
-    )
-    elected = Elected(
-        elector, [Part("events", recorder.run, recorder.flush), *working], means.monotonic
-    )
+    reconcilers = [Reconciler(room, world, executor, means.wall) for room in rooms]
+    queues = _queues(means, reconcilers)
+    wire(world, queues)
+    clusters.wire(world, means.monotonic, queues[kinds.NODE_SET].add)
+    led = [
+        Part("events", recorder.run, recorder.flush),
+        Part(slurms.NAME, clusters.run),
+        *_working(means, reconcilers, queues, options),
+    ]
+    elected = Elected(elector, led, means.monotonic)
     parts = [
         *metrics_parts(means, options.secure_metrics),
         Part("mirror", mirror.run),
@@ -89,15 +98,20 @@ def metrics_parts(means: Means, endpoint: Endpoint | None) -> list[Part]:
     return [Part("metrics", SecureMetrics(means.metrics, bearers, endpoint, means.wall).run)]
 
 
-def _working(
-    means: Means, world: World, reconcilers: Sequence[Reconciler[Any]], options: Options
-) -> list[Part]:
-    """A queue and its workers for each room, woken by what the world shows."""
-    queues = {
+def _queues(means: Means, reconcilers: Sequence[Reconciler[Any]]) -> dict[Kind, Queue[Key]]:
+    return {
         each.kind: Queue[Key](means.monotonic, meter=means.metrics.queue(each.kind.plural))
         for each in reconcilers
     }
-    wire(world, queues)
+
+
+def _working(
+    means: Means,
+    reconcilers: Sequence[Reconciler[Any]],
+    queues: Mapping[Kind, Queue[Key]],
+    options: Options,
+) -> list[Part]:
+    """Workers over the queue of each room."""
     return [
         Working(
             Controller(

@@ -26,6 +26,7 @@ from windlass.operator.slurmrestd.plan import plan as plan_slurmrestd
 from windlass.operator.tokens.observe import observe as observe_token
 from windlass.operator.tokens.plan import plan as plan_token
 from windlass.operator.workers.observe import Observer as WorkerObserver
+from windlass.operator.workers.observe import SeesSlurm
 from windlass.operator.workers.plan import plan as plan_workers
 from windlass.operator.world import View
 
@@ -33,7 +34,9 @@ KEY_BYTES: Final = 1024
 
 
 @asynccontextmanager
-async def rooms(site: Site, *, monitors: bool = False) -> AsyncIterator[list[Room[Any]]]:
+async def rooms(
+    site: Site, slurm: SeesSlurm, *, monitors: bool = False
+) -> AsyncIterator[list[Room[Any]]]:
     """The rooms; `monitors` where the Prometheus operator's kinds are installed."""
     texts = programs()
     setting = slurmctld.Setting(site=site, programs=texts, monitors=monitors)
@@ -46,7 +49,7 @@ async def rooms(site: Site, *, monitors: bool = False) -> AsyncIterator[list[Roo
             Room(kinds.ACCOUNTING, accounting.observe, plan_slurmdbd),
             Room(kinds.REST_API, rest_api.observe, plan_slurmrestd),
             Room(kinds.LOGIN_SET, login.observe, plan_logins),
-            Room(kinds.NODE_SET, WorkerObserver(site).observe, plan_workers),
+            Room(kinds.NODE_SET, WorkerObserver(site, slurm).observe, plan_workers),
             Room(kinds.TOKEN, observe_token, plan_token),
         ]
 

@@ -51,7 +51,7 @@ class Waking:
 
     def _resource(self, kind: Kind) -> Subscriber[Document]:
         def wake(old: Document | None, new: Document | None) -> None:
-            if old is not None and new is not None and not _asked_anew(old, new):
+            if old is not None and new is not None and not asked_anew(old, new):
                 return
             for item in (old, new):
                 if item is not None:
@@ -111,7 +111,7 @@ class Waking:
                 queue.add(key)
 
 
-def _asked_anew(old: Document, new: Document) -> bool:
+def asked_anew(old: Object, new: Object) -> bool:
     """Whether more than a status changed; our own writes must not wake us."""
     before, after = old.metadata, new.metadata
     return (before.uid, before.generation, before.labels, before.annotations) != (

@@ -20,6 +20,7 @@ from windlass.kube.store import Store
 from windlass.kube.watch import Watched
 from windlass.kube.wire import Document
 from windlass.operator.references import PATHS, Reference, references
+from windlass.operator.workers.identity import slurm_name
 from windlass.values.key import Key
 
 RESOURCES: Final = tuple(PATHS)
@@ -40,6 +41,7 @@ DAEMONS: Final = {
 OUR_PODS: Final = f"{labels.NAME} in ({','.join(DAEMONS)})"
 REFERS: Final = "refers"
 SERVED_BY: Final = "served by"
+SLURM_NODE: Final = "slurm node"
 
 
 class View(Protocol):
@@ -86,7 +88,10 @@ def watches(namespaces: Sequence[str], *, monitors: bool = False) -> Watches:
         },
         pods={
             place: Watched(
-                kinds.POD, Pod, Selection(place, labels=OUR_PODS), {SERVED_BY: served_by}
+                kinds.POD,
+                Pod,
+                Selection(place, labels=OUR_PODS),
+                {SERVED_BY: served_by, SLURM_NODE: slurm_node},
             )
             for place in places
         },
@@ -105,6 +110,15 @@ def served_by(pod: Pod) -> tuple[Reference, ...]:
     given = pod.metadata.labels or {}
     kind, instance = DAEMONS.get(given.get(labels.NAME, "")), given.get(labels.INSTANCE)
     return ((kind, Key(pod.metadata.namespace, instance)),) if kind and instance else ()
+
+
+def slurm_node(pod: Pod) -> tuple[tuple[Key, str], ...]:
+    """Of a worker: its Controller, and its name in Slurm."""
+    given = pod.metadata.labels or {}
+    cluster = given.get(labels.CLUSTER)
+    if not cluster or DAEMONS.get(given.get(labels.NAME, "")) != kinds.NODE_SET:
+        return ()
+    return ((Key(pod.metadata.namespace, cluster), slurm_name(pod)),)
 
 
 class World:
@@ -141,6 +155,11 @@ class World:
             for pod in store.by(SERVED_BY, (of, key))
         ]
         return sorted(found, key=lambda pod: pod.metadata.name)
+
+    def workers(self, controller: Key, name: str) -> list[Pod]:
+        """The pods that a Slurm node of that name may stand for: one, or two for a moment."""
+        stores = self.pod_stores(controller.namespace)
+        return [pod for store in stores for pod in store.by(SLURM_NODE, (controller, name))]
 
     async def read(self, kind: Kind, key: Key) -> Document | None:
         """A Secret or ConfigMap with its content; asked for only if it changed since."""

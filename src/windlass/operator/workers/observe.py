@@ -19,6 +19,7 @@ from windlass.slurm.model import Node
 from windlass.values.key import Key
 
 SlurmNodes: TypeAlias = Mapping[str, Node]
+SeesSlurm: TypeAlias = Callable[[Controller], SlurmNodes | None]
 
 
 def silent(_: Controller) -> SlurmNodes | None:
@@ -46,7 +47,7 @@ class Observer:
     """Reads for a pass; what it is made with is the same for all of them."""
 
     site: Site
-    slurm: Callable[[Controller], SlurmNodes | None] = silent
+    slurm: SeesSlurm = silent
 
     async def observe(self, view: View, document: Document) -> Observed:
         node_set = decode(document, NodeSet)

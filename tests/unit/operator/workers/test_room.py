@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from tests.unit.operator.staging import NOW, Stage, staged
+from tests.unit.operator.workers.observed import slurm
 from windlass.kube import kinds, requests
 from windlass.kube.requests import Selection
 from windlass.kube.wire import Document
@@ -13,6 +14,7 @@ from windlass.operator.reconciler import Room
 from windlass.operator.site import Site
 from windlass.operator.workers.observe import Observed, Observer
 from windlass.operator.workers.plan import plan
+from windlass.slurm.model import Node
 from windlass.values.key import Key
 
 ROOM: Room[Observed] = Room(kinds.NODE_SET, Observer(Site()).observe, plan)
@@ -118,5 +120,70 @@ def test_pods_of_a_set_that_is_gone_are_waited_for() -> None:
             assert await pods(stage) == ["w-0", "w-1"]
             shown = (await stage.live(kinds.NODE_SET, "w"))["status"]
             assert shown["replicas"] == 1
+
+    asyncio.run(story())
+
+
+# --- with Slurm -------------------------------------------------------------------------------
+
+
+def seeing(nodes: dict[str, Node] | None) -> Room[Observed]:
+    return Room(kinds.NODE_SET, Observer(Site(), lambda _: nodes).observe, plan)
+
+
+async def shown(stage: Stage, name: str) -> tuple[list[str], str | None]:
+    body = await stage.live(kinds.POD, name)
+    types = [each["type"] for each in (body.get("status") or {}).get("conditions") or ()]
+    label = body["metadata"]["labels"].get("nodeset.slinky.slurm.net/pod-protect")
+    return [each[14:] for each in types if each.startswith("SlurmNodeState")], label
+
+
+async def place(stage: Stage, *names: str) -> None:
+    for name in names:
+        uid = (await stage.live(kinds.POD, name))["metadata"]["uid"]
+        await stage.kube.send(requests.bind(Key("hpc", name), uid, f"node-of-{name}"))
+    await stage.caught_up()
+
+
+def test_pods_show_slurms_state_and_nothing_is_written_at_rest() -> None:
+    async def story() -> None:
+        nodes = slurm(w_0="MIXED+DRAIN", w_1="IDLE")
+        async with staged(seeing(nodes)) as stage:
+            await cluster(stage, replicas=3)
+            await stage.settle("w")
+            await place(stage, "w-0", "w-1", "w-2")
+            await stage.settle("w")
+
+            assert await shown(stage, "w-0") == (["Mixed", "Drain"], "true")
+            assert await shown(stage, "w-1") == (["Idle"], None)
+            assert await shown(stage, "w-2") == ([], None)
+
+            nodes.update(slurm(w_0="IDLE", w_1="ALLOCATED", w_2="IDLE"))
+            before = stage.writes()
+            await stage.settle("w")
+            assert await shown(stage, "w-0") == (["Idle"], None)
+            assert await shown(stage, "w-1") == (["Allocated"], "true")
+            # Two labels, three pods' conditions, and the status of the set.
+            assert stage.writes() == before + 6
+
+    asyncio.run(story())
+
+
+def test_of_workers_too_many_the_drained_go_and_the_others_stay() -> None:
+    async def story() -> None:
+        nodes = slurm(w_0="IDLE+DRAIN", w_1="MIXED+DRAIN", w_2="IDLE")
+        async with staged(seeing(nodes)) as stage:
+            await cluster(stage, replicas=3)
+            await stage.settle("w")
+            await place(stage, "w-0", "w-1", "w-2")
+            await stage.change(kinds.NODE_SET, "w", {"spec": {"replicas": 0}})
+            await stage.settle("w")
+
+            going = [
+                name
+                for name in await pods(stage)
+                if "deletionTimestamp" in (await stage.live(kinds.POD, name))["metadata"]
+            ]
+            assert going == ["w-0"]
 
     asyncio.run(story())

@@ -1,0 +1,111 @@
+"""One Slurm, followed: a mirror of it, and who has to hear of its nodes."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from windlass.operator.slurms.line import Line
+from windlass.operator.slurms.place import Found, Place
+from windlass.slurm.mirror import Mirror
+from windlass.slurm.model import Node
+from windlass.slurm.table import Change
+from windlass.slurm.transport import Address, HttpTransport, Transport
+from windlass.values import backoff
+from windlass.values.clock import Clock, Seconds
+from windlass.values.key import Key
+
+Dial: TypeAlias = Callable[[Place], AbstractAsyncContextManager[Transport]]
+
+TIMEOUT: Final = 60.0
+FIRST: Final = Seconds(1.0)
+CAP: Final = Seconds(60.0)
+
+log = logging.getLogger(__name__)
+
+
+def dial(place: Place) -> AbstractAsyncContextManager[Transport]:
+    return HttpTransport(Address.parse(place.url), TIMEOUT, place.trust())
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """Called with the names of nodes whose state or reason changed; and when all that is known of
+    a Slurm became unknown, or known."""
+
+    node: Callable[[str], None]
+    everything: Callable[[], None]
+
+
+class Link:
+    """`run` keeps it until it is cancelled, and needs a parent task."""
+
+    def __init__(self, of: Key, found: Found, ears: Ears, clock: Clock) -> None:
+        self.of = of
+        self.place = found.place
+        self._key = found.key
+        self._ears = ears
+        self._clock = clock
+        self._line: Line | None = None
+        self._mirror: Mirror | None = None
+
+    def nodes(self) -> Mapping[str, Node] | None:
+        """None before the first reading, and from the first question that was not answered: what
+        was read before may be wrong by now."""
+        table = self._mirror.nodes.table if self._mirror else None
+        if table is None or table.as_of is None or table.unknown_since is not None:
+            return None
+        return table.items
+
+    def sign_with(self, key: bytes) -> None:
+        """What was read stays; the next request has a new token."""
+        if key != self._key:
+            log.info("the JWT key of %s changed: tokens are signed anew", self.of)
+            self._key = key
+            if self._line is not None:
+                self._line.sign_with(key)
+
+    async def run(self, dial: Dial) -> None:
+        """The mirror waits out every silence; anything else ends it, and it begins anew."""
+        failures = 0
+        while True:
+            try:
+                await self._follow(dial)
+            except Exception:
+                failures += 1
+                log.exception("cannot follow the Slurm of %s at %s", self.of, self.place.url)
+            await self._clock.sleep(backoff.delay(failures, first=FIRST, cap=CAP))
+
+    async def _follow(self, dial: Dial) -> None:
+        log.info("following the Slurm of %s at %s", self.of, self.place.url)
+        try:
+            async with dial(self.place) as transport, asyncio.TaskGroup() as tasks:
+                self._line = Line(transport, self._key, self._clock)
+                mirror = self._mirror = Mirror(self._line, self._clock)
+                mirror.nodes.subscribe(lambda change: self._ears.node(change.name), _matters)
+                mirror.nodes.on_staleness(self._tell_staleness)
+                tasks.create_task(self._tell_first(mirror), name=f"first reading of {self.of}")
+                await mirror.run()
+        finally:
+            self._line = self._mirror = None
+            self._ears.everything()
+
+    async def _tell_first(self, mirror: Mirror) -> None:
+        await mirror.nodes.read.wait()
+        self._tell_staleness()
+
+    def _tell_staleness(self) -> None:
+        known = self.nodes()
+        if known is None:
+            log.warning("the Slurm of %s does not answer", self.of)
+        else:
+            log.info("the Slurm of %s answers: %d nodes", self.of, len(known))
+        self._ears.everything()
+
+
+def _matters(change: Change[Node]) -> bool:
+    """Whether more changed than what jobs take of a node."""
+    old, new = change.before, change.after
+    return old is None or new is None or (old.state, old.reason) != (new.state, new.reason)
