@@ -1,6 +1,5 @@
 """The only writer: carries out plans, and tells of every change it made or failed to make."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +11,7 @@ from windlass.kube.kinds import Kind
 from windlass.kube.meta import Meta
 from windlass.kube.requests import Deletion, FieldManager, Sends
 from windlass.kube.wire import Anything, Document
+from windlass.operator.namesakes import for_that_one
 from windlass.operator.plan import (
     Action,
     Annotate,
@@ -163,15 +163,14 @@ class Executor:
         return True
 
     async def _touch(self, action: Annotate | Label | ShowConditions) -> None:
-        """Change a little of what is not ours. If another has its name by now, that is not meant:
-        the watch will tell us."""
+        """Change a little of what others write, too."""
         match action:
             case Annotate(kind, key, annotations):
                 changes = {"metadata": {"annotations": dict(annotations)}}
                 await self._client.send(requests.merge_patch(kind, key, changes, Anything))
             case Label(kind, key, uid, labels):
                 marked = {"metadata": {"uid": uid, "labels": dict(labels)}}
-                with suppress(NotFound, Conflict):
+                with for_that_one():
                     await self._client.send(requests.merge_patch(kind, key, marked, Anything))
             case ShowConditions():
                 await show_conditions(self._client, action)

@@ -4,22 +4,20 @@ They are applied in a name of their own, so that the API server knows which of t
 takes back those that we no longer apply. The rest of the list is never sent.
 """
 
-from contextlib import suppress
 from typing import Any, Final
 
 from windlass.kube import requests
-from windlass.kube.errors import Conflict, NotFound
 from windlass.kube.requests import FieldManager, Sends
 from windlass.kube.wire import Document
+from windlass.operator.namesakes import for_that_one
 from windlass.operator.plan import Body, ShowConditions
 
 MANAGER: Final = FieldManager("windlass-slurm-state")
 
 
 async def show_conditions(client: Sends, action: ShowConditions) -> None:
-    """Another of that name, or none at all, is the next pass's matter."""
     wanted = list(action.conditions)
-    with suppress(NotFound, Conflict):
+    with for_that_one():
         answer = await _apply(client, action, wanted)
         # What Slinky, or somebody by hand, wrote is not ours to stop applying.
         if operations := _removals(answer, action):

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from windlass.kube import kinds, requests
-from windlass.kube.errors import Cause
+from windlass.kube.errors import Cause, KubeError
 from windlass.kube.kinds import Kind
 from windlass.kube.requests import Request
 from windlass.testing import fake_deletion as deletion
@@ -201,10 +201,18 @@ def _guard(call: Call, live: Json, given: Json) -> None:
     name = live["metadata"]["name"]
     if given.get("name", name) != name:
         raise refusals.bad_request("the name of the object is not that of the request")
-    for field in ("uid", "resourceVersion"):
+    for field in ("resourceVersion", "uid"):
         if given.get(field) not in (None, "", live["metadata"][field]):
-            why = f"the object has been modified ({field}); read it again"
-            raise refusals.conflict(call.kind, name, why)
+            raise _differs(call, name, field)
+
+
+def _differs(call: Call, name: str, field: str) -> KubeError:
+    """A patch with another uid counts as an attempt to change it."""
+    if field == "uid" and call.request.method == "PATCH":
+        cause = Cause("FieldValueInvalid", "field is immutable", "metadata.uid")
+        return refusals.invalid(call.kind, name, [cause])
+    why = f"the object has been modified ({field}); read it again"
+    return refusals.conflict(call.kind, name, why)
 
 
 def _within(call: Call, live: Json, body: Json) -> Json:
