@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,15 @@ def env(tmp_path: Path) -> dict[str, str]:
     return {"KEEPER_DIR": str(tmp_path)}
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user can go into; pytest closes the one above its own at every start."""
+    with tempfile.TemporaryDirectory(prefix="keeper-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
 def test_it_lives_on_with_the_process_that_the_daemon_handed_over_to(env: dict[str, str]) -> None:
     with running("keeper", "--", *DAEMON, "7", env=env) as keeper:
         first = pid_of(line(keeper))
@@ -64,14 +75,10 @@ def test_it_stops_the_process_that_the_daemon_hands_over_to_when_told_to_stop(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
 def test_the_last_word_of_a_daemon_with_fewer_rights_is_heard_when_it_is_reaped(
-    tmp_path: Path,
+    open_folder: Path,
 ) -> None:
-    tmp_path.chmod(0o755)
-    for folder in tmp_path.parents:
-        folder.chmod(folder.stat().st_mode | 0o011)
-    done = subprocess.run(
-        [sys.executable, str(LAST_WORD), str(tmp_path / "notify")], check=True, capture_output=True
-    )
+    words = (sys.executable, str(LAST_WORD), str(open_folder / "notify"))
+    done = subprocess.run(words, check=True, capture_output=True)
     assert done.stdout == b"heard\n"
 
 
@@ -140,17 +147,15 @@ def test_orphans_are_reaped(env: dict[str, str]) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
-def test_a_user_of_the_container_cannot_pass_for_the_daemon(env: dict[str, str]) -> None:
+def test_a_user_of_the_container_cannot_pass_for_the_daemon(open_folder: Path) -> None:
     forge = (
         "import os,socket,sys; os.setuid(65534); s = socket.socket(1, 2);"
         "s.sendto(b'MAINPID=%d' % os.getpid(), sys.argv[1]); print('sent', flush=True)"
     )
+    env = {"KEEPER_DIR": str(open_folder)}
     with running("keeper", "--", *DAEMON, "5", env=env) as keeper:
         line(keeper)
-        Path(env["KEEPER_DIR"]).chmod(0o755)
-        (notify,) = Path(env["KEEPER_DIR"]).glob("*/notify-0")
-        for folder in notify.parents[1:]:
-            folder.chmod(folder.stat().st_mode | 0o011)
+        (notify,) = open_folder.glob("*/notify-0")
         subprocess.run([sys.executable, "-c", forge, str(notify)], check=True)
         keeper.send_signal(signal.SIGTERM)
         assert keeper.wait(10) == 5
