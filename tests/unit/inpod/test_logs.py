@@ -154,6 +154,8 @@ def test_a_fifo_that_is_there_is_kept(fifo: Path) -> None:
 
 def test_it_ends_at_once_and_loses_nothing(fifo: Path) -> None:
     with reading(fifo) as logs:
+        write(fifo, b"the first word\n")
+        assert read(logs)["message"] == "the first word"  # it listens, and can be stopped
         logs.send_signal(signal.SIGSTOP)
         write(fifo, b"the last word\n")
         logs.send_signal(signal.SIGTERM)
