@@ -19,7 +19,7 @@ NOW = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
 FULL: dict[str, Any] = {
     "replicas": 2,
     "login": {
-        "image": "ghcr.io/slinkyproject/login:26.05-ubuntu24.04",
+        "image": "registry.example/slinkyproject/login:26.05-ubuntu24.04",
         "resources": {"limits": {"cpu": 2, "memory": "4Gi"}},
         "env": [{"name": "SACKD_OPTIONS", "value": "-vvv"}],
         "securityContext": {"privileged": False},

@@ -13,12 +13,12 @@ from windlass.operator.workers.volumes import claims
 
 FULL: dict[str, Any] = {
     "slurmd": {
-        "image": "ghcr.io/slinkyproject/slurmd:26.05-ubuntu24.04",
+        "image": "registry.example/slinkyproject/slurmd:26.05-ubuntu24.04",
         "args": ["-vvv"],
         "resources": {"limits": {"cpu": 8, "memory": "16Gi", "nvidia.com/gpu": 1}},
         "readinessProbe": {"exec": {"command": ["true"]}},
     },
-    "logfile": {"image": "docker.io/library/alpine:latest"},
+    "logfile": {"image": "registry.example/library/alpine:latest"},
     "extraConf": "Gres=gpu:1 Feature=fast",
     "ordinalPadding": 2,
     "ssh": {"enabled": True, "sssdConfRef": {"name": "sssd", "key": "sssd.conf"}},
