@@ -13,8 +13,12 @@ def test_it_carries_what_a_local_cluster_is_made_from(tmp_path: Path) -> None:
     subprocess.run([uv, "build", "--wheel", "--quiet", "-o", tmp_path, TOP], check=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for kind, file in (("binaries", "go.mod"), ("images", "Containerfile")):
+    for kind, file in (
+        ("binaries", "go.mod"),
+        ("images", "Containerfile"),
+        ("charts", "Chart.yaml"),
+    ):
         for folder in (TOP / kind).iterdir():
             assert f"windlass/local/sources/{kind}/{folder.name}/{file}" in names
     assert "windlass/local/boot.sh" in names
-    assert "windlass/local/manifests/slurm.yaml" in names
+    assert "windlass/local/manifests/dns.yaml" in names
