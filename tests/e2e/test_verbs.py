@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from windlass.local.layout import Folders
+from windlass.local.slurm import IMAGES
 from windlass.testing.local import WINDLASS, LocalCluster
 
 
@@ -115,17 +116,18 @@ def test_an_archive_of_the_users_own_is_loaded_by_its_path(
 
 
 def test_slurm_installs_on_a_cluster_that_windlass_did_not_make(cluster: LocalCluster) -> None:
-    cluster.local("image", "load", "slurm")
+    for image in IMAGES:
+        cluster.local("image", "load", image)
     done = subprocess.run(
         [
             *(WINDLASS, "up", "--kubeconfig", str(cluster.folder.kubeconfig)),
-            *("--image", "localhost/windlass/slurm:26.05"),
+            *("--registry", "localhost/windlass"),
         ],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "task 1 on slurmd-" in done.stderr
+    assert "task 1 on slinky-" in done.stderr
     cluster.kubectl("delete", "namespace", "slurm")
     assert json.loads(cluster.folder.record_file.read_bytes())["name"] == cluster.name

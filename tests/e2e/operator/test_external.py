@@ -71,7 +71,7 @@ def test_workers_logins_and_rest_join_a_slurmctld_that_is_elsewhere(
 
     login = inside.pods("app.kubernetes.io/name=login")[0]["metadata"]["name"]
     said = inside.inside(
-        login, "login", "srun", "--partition=any", "--nodelist=burst-0", "hostname"
+        login, "login", "srun", "--partition=any", "--mem=100", "--nodelist=burst-0", "hostname"
     )
 
     assert said.split() == ["burst-0"]

@@ -40,7 +40,14 @@ def put(slurm: Operated, keys: KeySet) -> None:
     """One step of the how-to: into the Secret, into every pod, into force."""
     text = str(keys)
     encoded = base64.b64encode(text.encode()).decode()
+    before = key_hash(slurm)
     slurm.patch("secret", "slurm-auth-slurm", {"data": {"slurm.jwks": encoded}})
+    until(lambda: key_hash(slurm) != before, "the operator has seen the new keys")
+    slurm.kubectl(
+        *("rollout", "status", "statefulset/slurm-controller"),
+        *("-n", slurm.namespace, "--timeout=120s"),
+    )
+    until(lambda: slurm.tried("scontrol", "ping"), "slurmctld answers")
     pods = [
         (pod["metadata"]["name"], container)
         for container, label in (("slurmctld", "slurmctld"), ("slurmd", "slurmd"))
@@ -50,6 +57,11 @@ def put(slurm: Operated, keys: KeySet) -> None:
         until(partial(has, slurm, pod, container, text), f"{pod} has the new file", 150)
     slurm.slurm("scontrol", "reconfigure")
     slurm.wait_idle(1)
+
+
+def key_hash(slurm: Operated) -> str:
+    template = slurm.get("statefulset", "slurm-controller")["spec"]["template"]
+    return str(template["metadata"]["annotations"]["slinky.slurm.net/slurm-key-hash"])
 
 
 def has(slurm: Operated, pod: str, container: str, text: str) -> bool:
