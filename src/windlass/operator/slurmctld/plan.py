@@ -6,7 +6,8 @@ from typing import Final
 
 from windlass.kube.kinds import CONFIG_MAP, POD, SECRET, SERVICE, SERVICE_MONITOR, STATEFUL_SET
 from windlass.operator.judgement import news
-from windlass.operator.plan import Action, Annotate, Apply, Create, Delete, Plan, Replace, Tell
+from windlass.operator.plan import Action, Apply, Create, Delete, Plan, Replace, Tell
+from windlass.operator.pods.refreshing import refreshed
 from windlass.operator.slurmctld import words
 from windlass.operator.slurmctld.configuration import (
     Configuration,
@@ -77,11 +78,7 @@ def _around(observed: Observed) -> Iterator[Action]:
 
 
 def _running(observed: Observed, made: Configuration) -> Iterator[Action]:
-    seen = everything(observed, made)
-    for pod in observed.pods:
-        known = (pod.metadata.annotations or {}).get(words.CONFIG_SEEN)
-        if known != seen and pod.metadata.deletion_timestamp is None:
-            yield Annotate(POD, pod.metadata.key, {words.CONFIG_SEEN: seen})
+    yield from refreshed(observed.pods, words.CONFIG_SEEN, everything(observed, made))
     body = stateful_set(observed, made)
     if must_be_made_anew(body, observed.stateful_set):
         yield Replace(STATEFUL_SET, body)

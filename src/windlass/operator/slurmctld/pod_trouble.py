@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from windlass.kube.objects import ContainerStatus, Pod
+from windlass.operator.pods.trouble import container_statuses
 from windlass.values.reason import Reason
 
 OVERDUE: Final = timedelta(seconds=20)
@@ -42,18 +43,13 @@ def _troubles(pod: Pod) -> Iterator[Reason]:
     for condition in pod.status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "False":
             yield _reason(condition.reason, "PodPending", f"pod {name}: {condition.message}")
-    for container in _containers(pod):
+    for container in container_statuses(pod):
         waiting = container.state.waiting if container.state else None
         if waiting and waiting.reason not in ON_ITS_WAY:
             sentence = f"container {container.name} of pod {name}: {waiting.message}"
             yield _reason(waiting.reason, "PodPending", sentence + _last_words(container))
     if pod.status.phase == "Failed":
         yield _reason(pod.status.reason, "PodFailed", f"pod {name}: {pod.status.message}")
-
-
-def _containers(pod: Pod) -> Iterator[ContainerStatus]:
-    yield from pod.status.init_container_statuses or ()
-    yield from pod.status.container_statuses or ()
 
 
 def _last_words(container: ContainerStatus) -> str:

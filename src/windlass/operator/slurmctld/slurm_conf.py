@@ -13,6 +13,7 @@ from windlass.api import names
 from windlass.api.accounting import Accounting
 from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
+from windlass.operator.conf_text import joined, section
 from windlass.operator.pods.service import port_of
 from windlass.operator.slurmctld import files, identity
 from windlass.operator.slurmctld.defaults import MAX_NODE_COUNT, defaults
@@ -33,7 +34,6 @@ from windlass.slurm.conf import (
     parse,
     record,
 )
-from windlass.slurm.conf.merging import join
 from windlass.values.reason import Reason
 
 EXTRA_CONF: Final = "extraConf"
@@ -250,16 +250,12 @@ def _text(sections: Iterable[Section], extra: str, given: Document) -> str:
     made = [(name, tuple(lines)) for name, lines in sections]
     ours = Document(tuple(line for _, lines in made for line in lines))
     left = [(name, [line for line in lines if _is_ours(line, given)]) for name, lines in made]
-    texts = [_section(name, lines) for name, lines in left if lines]
+    texts = [section(name, lines) for name, lines in left if lines]
     if extra.strip():
         texts.append(f"#\n{EXTRA_HEADER}\n{_without_joined(extra)}\n")
-    if joined := list(_joined(ours, given)):
-        texts.append(_section("MERGED CONFIG", joined))
+    if shared := list(joined(JOINED, ours, given)):
+        texts.append(section("MERGED CONFIG", shared))
     return "".join(texts)
-
-
-def _section(name: str, lines: Iterable[Line]) -> str:
-    return f"#\n### {name} ###\n{Document(tuple(lines))}"
 
 
 def _is_ours(line: Line, given: Document) -> bool:
@@ -270,14 +266,6 @@ def _is_ours(line: Line, given: Document) -> bool:
         return True
     key = line.pair.key
     return key.lower() in SLURM_CONF.repeated or given.get(key) is None
-
-
-def _joined(ours: Document, given: Document) -> Iterator[Parameter]:
-    for key in JOINED:
-        theirs, mine = given.get(key), ours.get(key)
-        if theirs is not None and mine is not None:
-            # Where both give an option, ours names a file that we mount.
-            yield parameter(key, join(join(mine, theirs), mine))
 
 
 def _without_joined(extra: str) -> str:

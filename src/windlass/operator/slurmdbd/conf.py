@@ -6,20 +6,19 @@ from typing import Final, TypeAlias
 
 from windlass.api import names
 from windlass.api.accounting import Accounting, StorageConfig, StorageTls
+from windlass.operator.conf_text import joined, section
 from windlass.operator.keys import JWKS, JWT_KEY
 from windlass.slurm.conf import (
     SLURMDBD_CONF,
     Broken,
     Document,
     Fault,
-    Line,
     Parameter,
     Unwritable,
     check,
     parameter,
     parse,
 )
-from windlass.slurm.conf.merging import join
 
 EXTRA_CONF: Final = "extraConf"
 ETC: Final = "/etc/slurm"
@@ -124,27 +123,14 @@ def _tls(tls: StorageTls) -> Iterator[str]:
 
 def _text(sections: Iterable[Section], extra: str, given: Document) -> str:
     ours = [(name, [line for line in lines if _is_ours(line, given)]) for name, lines in sections]
-    texts = [_section(name, lines) for name, lines in ours if lines]
+    texts = [section(name, lines) for name, lines in ours if lines]
     if extra.strip():
         texts.append(f"#\n### EXTRA CONFIG ###\n{extra.rstrip()}\n")
-    if joined := list(_joined(sections, given)):
-        texts.append(_section("MERGED CONFIG", joined))
+    whole = Document(tuple(line for _, lines in sections for line in lines))
+    if shared := list(joined(JOINED, whole, given)):
+        texts.append(section("MERGED CONFIG", shared))
     return "".join(texts)
-
-
-def _section(name: str, lines: Iterable[Line]) -> str:
-    return f"#\n### {name} ###\n{Document(tuple(lines))}"
 
 
 def _is_ours(line: Parameter, given: Document) -> bool:
     return line.pair.key in JOINED or given.get(line.pair.key) is None
-
-
-def _joined(sections: Iterable[Section], given: Document) -> Iterator[Parameter]:
-    """Lists that need our options too: at the end, where Slurm takes them from."""
-    ours = Document(tuple(line for _, lines in sections for line in lines))
-    for key in JOINED:
-        theirs, mine = given.get(key), ours.get(key)
-        if theirs is not None and mine is not None:
-            # Where both give an option, ours names a file that we mount.
-            yield parameter(key, join(join(mine, theirs), mine))

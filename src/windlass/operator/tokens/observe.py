@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from windlass.api import names
 from windlass.api.accounting import Accounting
 from windlass.api.common import SecretKey
@@ -13,6 +11,7 @@ from windlass.api.token import Token
 from windlass.kube import kinds
 from windlass.kube.wire import Document
 from windlass.operator.keys import effective_keys, entry
+from windlass.operator.reading import decode
 from windlass.operator.world import View
 from windlass.values.key import Key
 
@@ -38,7 +37,7 @@ def place(token: Token) -> SecretKey:
 
 
 async def observe(view: View, document: Document) -> Observed:
-    token = msgspec.convert(document.body, Token)
+    token = decode(document, Token)
     namespace = token.metadata.namespace
     key_ref = token.spec.jwt_key or _key_of_controller(view, token)
     key = await _body(view, Key(namespace, key_ref.name)) if key_ref else None
@@ -57,10 +56,10 @@ def _key_of_controller(view: View, token: Token) -> SecretKey | None:
     found = view.get(kinds.CONTROLLER, Key(namespace, ref.name)) if ref else None
     if found is None:
         return None
-    controller = msgspec.convert(found.body, Controller)
+    controller = decode(found, Controller)
     named = controller.spec.accounting_ref
     accounting = view.get(kinds.ACCOUNTING, Key(namespace, named.name)) if named else None
-    shared = msgspec.convert(accounting.body, Accounting) if accounting else None
+    shared = decode(accounting, Accounting) if accounting else None
     return effective_keys(controller, shared).jwt
 
 
