@@ -16,6 +16,7 @@ PACKAGES = {
     "iptables": "iptables",
     "mmdebstrap": "mmdebstrap",
     "nsenter": "util-linux",
+    "ssh": "openssh-client",
     "unshare": "util-linux",
 }
 """Program -> the Debian package that brings it."""
