@@ -26,12 +26,13 @@ async def follow(slurm: RealSlurm, found: Found) -> None:
     link = Link(Key("hpc", "slurm"), found, ears, SystemClock())
 
     def state() -> str | None:
-        node = (link.nodes() or {}).get(NODE)
+        seen = link.seen()
+        node = seen.nodes.get(NODE) if seen else None
         return f"{node.state} {node.reason}" if node else None
 
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(link.run(dial))
-        await until(lambda: link.nodes() is not None)
+        await until(lambda: link.seen() is not None)
         await until(lambda: "everything" in heard)
         heard.clear()
         line = (f"NodeName={NODE}", "CPUs=4", "State=EXTERNAL", "NodeAddr=127.0.0.1")
@@ -42,7 +43,7 @@ async def follow(slurm: RealSlurm, found: Found) -> None:
         await until(lambda: "DRAIN" in str(state()) and str(state()).endswith(" disk"))
         assert set(heard) == {NODE}
         running.cancel()
-    assert link.nodes() is None
+    assert link.seen() is None
 
 
 def test_a_drain_in_slurm_is_heard_over_https_with_a_token_of_our_own(

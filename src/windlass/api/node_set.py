@@ -77,8 +77,20 @@ class UpdateStrategy(Part, frozen=True, gc=False):
         Literal["RollingUpdate", "OnDelete", "ScheduledUpdate"],
         about("A few at a time, when they are deleted, or in a reservation."),
     ] = "RollingUpdate"
+    paused: Annotated[bool, about("Whether workers keep their revision for now.")] = False
     rolling_update: RollingUpdate = RollingUpdate()
     scheduled_update: ScheduledUpdate | None = None
+
+
+class Drain(Part, frozen=True, gc=False):
+    """How long jobs may keep a worker that is to go."""
+
+    deadline: Annotated[
+        Seconds | None, about("After so long it is told that jobs still hold a worker.")
+    ] = None
+    requeue_jobs: Annotated[
+        bool, about("Whether those jobs are then put back into the queue. They lose their work.")
+    ] = False
 
 
 class ClaimRetention(Part, frozen=True, gc=False):
@@ -112,6 +124,7 @@ class NodeSetSpec(Part, frozen=True, gc=False):
         list[Raw] | None, about("PersistentVolumeClaims, one of each for every worker.")
     ] = None
     update_strategy: UpdateStrategy = UpdateStrategy()
+    drain: Drain = Drain()
     revision_history_limit: Annotated[Count, about("How many old revisions to keep.")] = 0
     persistent_volume_claim_retention_policy: ClaimRetention = ClaimRetention()
     min_ready_seconds: Annotated[

@@ -125,7 +125,7 @@ async def _run(reached: Access, options: Options, site: Site) -> None:
         options = replace(options, monitors=await _served(client, kinds.SERVICE_MONITOR))
         clusters = Clusters(SystemClock())
         means = Means(client, metrics, boot_time, now)
-        async with rooms(site, clusters.nodes, monitors=options.monitors) as known:
+        async with rooms(site, clusters.seen, monitors=options.monitors) as known:
             await operator(means, known, clusters, options).run()
 
 

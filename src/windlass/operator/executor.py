@@ -1,35 +1,53 @@
 """The only writer: carries out plans, and tells of every change it made or failed to make."""
 
+import asyncio
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
-from windlass.kube import requests
 from windlass.kube.applying import Rendered, apply_if_different
-from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from windlass.kube.errors import KubeError, NotFound
 from windlass.kube.events import Happening, Regarding
-from windlass.kube.kinds import Kind
+from windlass.kube.kinds import POD, Kind
 from windlass.kube.meta import Meta
-from windlass.kube.requests import Deletion, FieldManager, Sends
-from windlass.kube.wire import Anything, Document
-from windlass.operator.namesakes import for_that_one
+from windlass.kube.requests import Deletion, Sends
+from windlass.kube.wire import Document
+from windlass.operator.kube_writes import MANAGER, KubeWrites, Taken, key_of, named
 from windlass.operator.plan import (
     Action,
     Annotate,
     Apply,
+    AtOnce,
     Body,
+    ChangeNodes,
     Create,
     Delete,
-    Label,
+    ForgetNodes,
+    Leaving,
+    Mark,
     Plan,
     Replace,
+    RequeueJobs,
+    Reserve,
+    Retire,
     ShowConditions,
+    Step,
     Tell,
+    Unreserve,
 )
-from windlass.operator.showing import show_conditions
-from windlass.operator.world import CONTENT, View
+from windlass.operator.slurm_writes import Slurms, SlurmWrites
+from windlass.operator.slurms.seen import Seen
+from windlass.operator.world import View
+from windlass.slurm.errors import SlurmError, Unavailable
+from windlass.values.hostlist import fold
 from windlass.values.key import Key
+from windlass.values.malformed import Malformed
 
-MANAGER = FieldManager("windlass-operator")
+__all__ = ["AT_ONCE", "MANAGER", "Executor", "Failure", "Records", "Subject", "Taken"]
+
+AT_ONCE: Final = 32
+"""Writes under way at the same time."""
+FIRST_BATCH: Final = 8
 
 
 class Records(Protocol):
@@ -51,36 +69,32 @@ class Subject:
         return Regarding(self.kind.api_version, self.kind.kind, at.namespace, at.name, at.uid)
 
 
-class Taken(KubeError):
-    """Something of that name is there and is somebody else's."""
-
-
 @dataclass(frozen=True, slots=True)
 class Failure:
     """An action that was not carried out."""
 
-    action: Action
-    error: KubeError
+    action: Step
+    error: KubeError | SlurmError
 
     def __str__(self) -> str:
         return f"{_verb(self.action)} {_target(self.action)}: {self.error}"
 
 
 class Executor:
-    def __init__(self, client: Sends, view: View, records: Records) -> None:
+    def __init__(self, client: Sends, view: View, records: Records, slurms: Slurms) -> None:
         self._client = client
-        self._view = view
+        self._kube = KubeWrites(client, view)
+        self._slurm = SlurmWrites(slurms)
         self._records = records
 
     async def carry_out(self, subject: Subject, plan: Plan) -> list[Failure]:
         """Do it in order; what fails does not keep the rest from being done."""
-        failures = []
+        failures: list[Failure] = []
         for action in plan.actions:
-            try:
-                await self._do(subject, action)
-            except KubeError as error:
-                failures.append(Failure(action, error))
-                self._tell_failure(subject, failures[-1])
+            failed = await self._carried(subject, action, plan.slurm)
+            if failed:
+                self._tell_failures(subject, failed)
+            failures += failed
         return failures
 
     async def show(self, subject: Subject, status: Body, live: Document) -> None:
@@ -93,119 +107,151 @@ class Executor:
         except NotFound:
             return  # deleted meanwhile: nobody is left to read it
 
-    async def _do(self, subject: Subject, action: Action) -> None:
-        match action:
-            case Apply(kind, body):
-                await self._apply(subject, kind, body)
-            case Create(kind, body):
-                await self._create(subject, kind, body)
-            case Replace(kind, body):
-                await self._replace(subject, kind, body)
-            case Delete(kind, key, _, reason):
-                if await self._delete(action):
-                    note = f"{named(kind, key)}: {reason}"
-                    self._tell(subject, "DeleteSucceeded", "Delete", note)
-            case Annotate() | Label() | ShowConditions():
-                await self._touch(action)
-            case Tell(warning, reason, done):
-                self._tell(subject, reason.code, done, reason.sentence, warning=warning)
+    async def _carried(self, subject: Subject, action: Action, slurm: Key | None) -> list[Failure]:
+        if isinstance(action, AtOnce):
+            return await self._together(subject, action.actions, slurm)
+        failure = await self._tried(subject, action, slurm, tell=True)
+        return [failure] if failure else []
 
-    async def _apply(self, subject: Subject, kind: Kind, body: Body) -> None:
-        key = _key(body)
-        live = await self._live(kind, key)
-        applied = await apply_if_different(self._client, Rendered(kind, body), live, MANAGER)
-        if applied is None:
-            return
-        if live is None:
-            self._tell(subject, "CreateSucceeded", "Create", f"made {named(kind, key)}")
-        else:
-            fields = ", ".join(applied.fields[:5]) + ("…" if len(applied.fields) > 5 else "")
-            self._tell(subject, "PatchSucceeded", "Patch", f"changed {named(kind, key)}: {fields}")
+    async def _together(
+        self, subject: Subject, steps: Sequence[Step], slurm: Key | None
+    ) -> list[Failure]:
+        """Ever more at a time, until all of a batch fails: then the rest would fail too."""
+        places = asyncio.Semaphore(AT_ONCE)
 
-    async def _create(self, subject: Subject, kind: Kind, body: Body) -> None:
-        key = _key(body)
-        if await self._live(kind, key) is not None:
-            return
-        whole = {"apiVersion": kind.api_version, "kind": kind.kind, **body}
+        async def one(step: Step) -> Failure | None:
+            async with places:
+                return await self._tried(subject, step, slurm, tell=False)
+
+        failures: list[Failure] = []
+        for batch in _batches(steps):
+            answers = await asyncio.gather(*(one(step) for step in batch))
+            failed = [failure for failure in answers if failure]
+            failures += failed
+            if len(failed) == len(batch):
+                break
+        return failures
+
+    async def _tried(
+        self, subject: Subject, step: Step, slurm: Key | None, *, tell: bool
+    ) -> Failure | None:
         try:
-            await self._client.send(requests.create(kind, key.namespace, whole, Anything))
-        except AlreadyExists:
-            await self._check_ours(subject, kind, key)
-            return
-        self._tell(subject, "CreateSucceeded", "Create", f"made {named(kind, key)}")
+            await self._do(subject, step, slurm, tell=tell)
+        except (KubeError, SlurmError) as error:
+            return Failure(step, error)
+        return None
 
-    async def _check_ours(self, subject: Subject, kind: Kind, key: Key) -> None:
-        """What we made a moment ago may not be in the cache yet; what others made is no success."""
-        found = await self._client.send(requests.get(kind, key, Document))
-        owners = found.metadata.owner_references or ()
-        if owners and subject.metadata.uid not in {owner.uid for owner in owners}:
-            raise Taken(
-                f"{named(kind, key)} is there and belongs to {owners[0].kind} {owners[0].name}"
-            )
+    async def _do(self, subject: Subject, step: Step, slurm: Key | None, *, tell: bool) -> None:
+        match step:
+            case Tell(warning, reason, action):
+                self._tell(subject, reason.code, action, reason.sentence, warning=warning)
+            case Retire():
+                await self._retire(subject, step, _meant(slurm))
+            case ChangeNodes() | ForgetNodes() | Reserve() | Unreserve() | RequeueJobs():
+                await self._slurm.do(_meant(slurm), step)
+                if tell:
+                    note = f"{_target(step)}: {step.reason.sentence}"
+                    self._tell(subject, step.reason.code, _verb(step), note)
+            case _:
+                done = await self._kube.do(subject.metadata, step)
+                if done and tell:
+                    self._tell(subject, *done)
 
-    async def _replace(self, subject: Subject, kind: Kind, body: Body) -> None:
-        """Its pods live on as orphans and are taken over by what is applied next."""
-        key = _key(body)
-        live = await self._live(kind, key)
-        if live is not None:
-            how = Deletion(uid=live.metadata.uid, propagation="Orphan")
-            await self._client.send(requests.delete(kind, key, how))
-            self._tell(subject, "DeleteSucceeded", "Delete", f"made anew: {named(kind, key)}")
-        await self._client.send(requests.apply(kind, body, MANAGER, Anything))
+    async def _retire(self, subject: Subject, step: Retire, slurm: Key) -> None:
+        """Ask Slurm about all of them at once, and delete those that are free by its answer."""
+        seen = await self._slurm.fresh(slurm)
+        if seen is None:
+            raise Unavailable("it did not say whether their nodes are free: they stay")
+        places = asyncio.Semaphore(AT_ONCE)
 
-    async def _delete(self, action: Delete) -> bool:
-        """Whether it was there to be deleted, as it was seen; if not, the watch will tell us."""
-        how = Deletion(uid=action.uid, version=action.version)
-        try:
-            await self._client.send(requests.delete(action.kind, action.key, how))
-        except (NotFound, Conflict):
-            return False
-        return True
+        async def remove(pod: Leaving) -> bool:
+            async with places:
+                return await self._kube.remove(POD, pod.key, Deletion(uid=pod.uid))
 
-    async def _touch(self, action: Annotate | Label | ShowConditions) -> None:
-        """Change a little of what others write, too."""
-        match action:
-            case Annotate(kind, key, annotations):
-                changes = {"metadata": {"annotations": dict(annotations)}}
-                await self._client.send(requests.merge_patch(kind, key, changes, Anything))
-            case Label(kind, key, uid, labels):
-                marked = {"metadata": {"uid": uid, "labels": dict(labels)}}
-                with for_that_one():
-                    await self._client.send(requests.merge_patch(kind, key, marked, Anything))
-            case ShowConditions():
-                await show_conditions(self._client, action)
-
-    async def _live(self, kind: Kind, key: Key) -> Document | None:
-        return await self._view.read(kind, key) if kind in CONTENT else self._view.get(kind, key)
+        free = [pod for pod in step.pods if _free(seen, pod.node, unknown=step.unknown)]
+        gone = await asyncio.gather(*(remove(pod) for pod in free))
+        names = [pod.key.name for pod, went in zip(free, gone, strict=True) if went]
+        if names:
+            note = f"{short(names)}: {step.reason.sentence}"
+            self._tell(subject, step.reason.code, "Delete", note)
 
     def _tell(
         self, subject: Subject, reason: str, action: str, note: str, *, warning: bool = False
     ) -> None:
         self._records.record(Happening(subject.regarding, reason, action, note, warning))
 
-    def _tell_failure(self, subject: Subject, failure: Failure) -> None:
-        verb = _verb(failure.action)
-        self._tell(subject, f"{verb}Failed", verb, str(failure), warning=True)
+    def _tell_failures(self, subject: Subject, failures: Sequence[Failure]) -> None:
+        """The first of each sort, and how many there are of it."""
+        sorts: dict[str, list[Failure]] = {}
+        for failure in failures:
+            sorts.setdefault(_verb(failure.action), []).append(failure)
+        for verb, alike in sorts.items():
+            more = f" (and {len(alike) - 1} more)" if len(alike) > 1 else ""
+            self._tell(subject, f"{verb}Failed", verb, f"{alike[0]}{more}", warning=True)
 
 
-def named(kind: Kind, key: Key) -> str:
-    return f"{kind.kind} {key.name}"
+def short(names: Sequence[str]) -> str:
+    """Many names as a hostlist."""
+    try:
+        return fold(names)
+    except Malformed:
+        return ", ".join(names)
 
 
-def _key(body: Body) -> Key:
-    metadata = body["metadata"]
-    return Key(metadata.get("namespace", ""), metadata["name"])
+def _free(seen: Seen, node: str, *, unknown: bool) -> bool:
+    return node not in seen.nodes if unknown else seen.free(node)
 
 
-def _verb(action: Action) -> str:
-    return {Create: "Create", Delete: "Delete"}.get(type(action), "Patch")
+def _meant(slurm: Key | None) -> Key:
+    if slurm is None:
+        raise Unavailable("the plan does not say which Slurm is meant")
+    return slurm
 
 
-def _target(action: Action) -> str:
-    match action:
+def _batches(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
+    start, size = 0, FIRST_BATCH
+    while start < len(steps):
+        yield steps[start : start + size]
+        start, size = start + size, size * 2
+
+
+def _verb(step: Step) -> str:
+    match step:
+        case Create():
+            return "Create"
+        case Delete() | Retire():
+            return "Delete"
+        case ChangeNodes() | ForgetNodes():
+            return "SlurmNode"
+        case Reserve() | Unreserve():
+            return "SlurmReservation"
+        case RequeueJobs():
+            return "Requeue"
+        case _:
+            return "Patch"
+
+
+def _target(step: Step) -> str:
+    match step:
         case Apply(kind, body) | Create(kind, body) | Replace(kind, body):
-            return named(kind, _key(body))
-        case Delete(kind, key) | Annotate(kind, key) | Label(kind, key) | ShowConditions(kind, key):
+            return named(kind, key_of(body))
+        case Delete(kind, key) | Annotate(kind, key) | Mark(kind, key) | ShowConditions(kind, key):
             return named(kind, key)
+        case ChangeNodes(names) | ForgetNodes(names):
+            return short(names)
+        case _:
+            return _other(step)
+
+
+def _other(step: Tell | Reserve | Unreserve | RequeueJobs | Retire) -> str:
+    match step:
+        case Retire(pods):
+            return short([pod.key.name for pod in pods])
+        case Reserve(spec):
+            return spec.name
+        case Unreserve(name):
+            return name
+        case RequeueJobs(jobs):
+            return "jobs " + ", ".join(map(str, jobs))
         case Tell(reason=reason):
             return reason.code

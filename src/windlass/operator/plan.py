@@ -1,10 +1,11 @@
 """What a pass decided: a closed vocabulary of actions. One executor carries them out."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from windlass.kube.kinds import Kind
+from windlass.slurm.specs import NodeUpdate, ReservationSpec
 from windlass.values.key import Key
 from windlass.values.reason import Reason
 
@@ -60,13 +61,15 @@ class Annotate:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
-    """Set labels, or remove those that are None, of this one and not of another of its name."""
+class Mark:
+    """Set labels and annotations, or remove those that are None, of this one and not of another of
+    its name."""
 
     kind: Kind
     key: Key
     uid: str
-    labels: Mapping[str, str | None]
+    labels: Mapping[str, str | None] = field(default_factory=dict)
+    annotations: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,97 @@ class Tell:
     action: str
 
 
-Action: TypeAlias = Apply | Create | Replace | Delete | Annotate | Label | ShowConditions | Tell
+# --- in Slurm ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeNodes:
+    """Change Slurm nodes alike, in one call."""
+
+    names: tuple[str, ...]
+    update: NodeUpdate
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetNodes:
+    """Have Slurm forget nodes that are no more."""
+
+    names: tuple[str, ...]
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """Have this reservation so."""
+
+    spec: ReservationSpec
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Unreserve:
+    name: str
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class RequeueJobs:
+    """Put jobs back into the queue: only where a user has said so beforehand."""
+
+    jobs: tuple[int, ...]
+    reason: Reason
+
+
+# --- in both ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A worker pod that is to go, and the Slurm node that it is."""
+
+    key: Key
+    uid: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    """Delete worker pods in which no job can be.
+
+    Slurm is asked once more, for all of them, right before: who is not drained and free by then
+    stays. With `unknown` those go that Slurm does not know at all, and no others.
+    """
+
+    pods: tuple[Leaving, ...]
+    reason: Reason
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AtOnce:
+    """Do these side by side: none of them waits for another. They are not told one by one."""
+
+    actions: tuple["Step", ...]
+
+
+Step: TypeAlias = (
+    Apply
+    | Create
+    | Replace
+    | Delete
+    | Annotate
+    | Mark
+    | ShowConditions
+    | Tell
+    | ChangeNodes
+    | ForgetNodes
+    | Reserve
+    | Unreserve
+    | RequeueJobs
+    | Retire
+)
+Action: TypeAlias = Step | AtOnce
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +192,14 @@ class Plan:
     actions: tuple[Action, ...] = ()
     status: Body | None = None
     again: float | None = None
+    slurm: Key | None = None
+    """The Controller whose Slurm is meant."""
+
+    @property
+    def steps(self) -> Iterator[Step]:
+        """Every action by itself."""
+        for action in self.actions:
+            if isinstance(action, AtOnce):
+                yield from action.actions
+            else:
+                yield action

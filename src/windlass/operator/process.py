@@ -71,7 +71,8 @@ def operator(
     world = World(client, mirror, watched)
     reporter = Reporter(NAME, options.identity)
     recorder = Recorder(Planner(reporter), ClientSink(guarded), means.wall, metrics.count_event)
-    executor = Executor(guarded, world, recorder)
+    clusters.guard(elector.check)
+    executor = Executor(guarded, world, recorder, clusters)
     reconcilers = [Reconciler(room, world, executor, means.wall) for room in rooms]
     queues = _queues(means, reconcilers)
     wire(world, queues)

@@ -12,3 +12,10 @@ class Site:
     """The DNS domain of its Services."""
     propagated_node_conditions: tuple[str, ...] = ()
     """Conditions of Kubernetes nodes whose message becomes the reason of a Slurm drain."""
+    drain_node_conditions: tuple[str, ...] = ()
+    """Conditions of Kubernetes nodes that drain their Slurm nodes while they are true; `Ready`
+    drains while it is not."""
+    drain_node_taints: tuple[str, ...] = ()
+    """Keys of taints that do the same."""
+    starting_workers: int = 1000
+    """The most workers of a NodeSet that start at the same time."""

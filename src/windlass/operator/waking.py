@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 from windlass.kube import kinds
 from windlass.kube.kinds import Kind
 from windlass.kube.meta import Object, PartialObject
-from windlass.kube.objects import Pod
+from windlass.kube.objects import Node, Pod
 from windlass.kube.queue import Queue
 from windlass.kube.store import Subscriber
 from windlass.kube.waking import waking
@@ -43,11 +43,23 @@ class Waking:
             for content in self._world.content_stores(kind):
                 content.subscribe(self._content(kind))
         self._subscribe_to_pods()
+        self._world.host_store.subscribe(self._host)
 
     def _subscribe_to_pods(self) -> None:
         for kind, queue in self._queues.items():
             for pods in self._world.pod_stores():
                 pods.subscribe(waking(queue, _served(kind)))
+
+    def _host(self, old: Node | None, new: Node | None) -> None:
+        """Wake those with a worker there, and those who want one on every node that fits."""
+        if old is not None and new is not None and _standing(old) == _standing(new):
+            return
+        item = new or old
+        if item is not None:
+            for pod in self._world.workers_on(item.metadata.name):
+                self._wake(served_by(pod))
+            for store in self._world.stores(kinds.NODE_SET):
+                self._wake((kinds.NODE_SET, each.metadata.key) for each in store if _on_all(each))
 
     def _resource(self, kind: Kind) -> Subscriber[Document]:
         def wake(old: Document | None, new: Document | None) -> None:
@@ -120,6 +132,19 @@ def asked_anew(old: Object, new: Object) -> bool:
         after.labels,
         after.annotations,
     ) or before.deletion_timestamp != after.deletion_timestamp
+
+
+def _standing(host: Node) -> tuple[object, ...]:
+    """What of a Kubernetes node concerns its workers; its heartbeats do not."""
+    conditions = [
+        (each.type, each.status, each.reason, each.message) for each in host.status.conditions or ()
+    ]
+    meta, spec = host.metadata, host.spec
+    return meta.labels, meta.annotations, spec.unschedulable, spec.taints, conditions
+
+
+def _on_all(node_set: Document) -> bool:
+    return (node_set.body.get("spec") or {}).get("scalingMode") == "DaemonSet"
 
 
 def _owners(item: Object) -> list[Reference]:

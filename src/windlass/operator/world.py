@@ -13,7 +13,7 @@ from windlass.kube import kinds, requests
 from windlass.kube.errors import NotFound
 from windlass.kube.kinds import Kind
 from windlass.kube.meta import PartialObject
-from windlass.kube.objects import Pod
+from windlass.kube.objects import Node, Pod
 from windlass.kube.reflector import Mirror
 from windlass.kube.requests import Selection, Sends
 from windlass.kube.store import Store
@@ -42,6 +42,7 @@ OUR_PODS: Final = f"{labels.NAME} in ({','.join(DAEMONS)})"
 REFERS: Final = "refers"
 SERVED_BY: Final = "served by"
 SLURM_NODE: Final = "slurm node"
+ON_HOST: Final = "on host"
 
 
 class View(Protocol):
@@ -52,6 +53,10 @@ class View(Protocol):
     def referring(self, kind: Kind, to: Reference) -> list[Document]: ...
 
     def pods(self, of: Kind, key: Key) -> list[Pod]: ...
+
+    def host(self, name: str) -> Node | None: ...
+
+    def hosts(self) -> list[Node]: ...
 
     async def read(self, kind: Kind, key: Key) -> Document | None: ...
 
@@ -64,10 +69,12 @@ class Watches:
     children: dict[tuple[Kind, str], Watched[Document]]
     content: dict[tuple[Kind, str], Watched[PartialObject]]
     pods: dict[str, Watched[Pod]]
+    hosts: Watched[Node]
 
     def __iter__(self) -> Iterator[Watched[Any]]:
         for group in (self.resources, self.children, self.content, self.pods):
             yield from group.values()
+        yield self.hosts
 
 
 def watches(namespaces: Sequence[str], *, monitors: bool = False) -> Watches:
@@ -91,10 +98,11 @@ def watches(namespaces: Sequence[str], *, monitors: bool = False) -> Watches:
                 kinds.POD,
                 Pod,
                 Selection(place, labels=OUR_PODS),
-                {SERVED_BY: served_by, SLURM_NODE: slurm_node},
+                {SERVED_BY: served_by, SLURM_NODE: slurm_node, ON_HOST: on_host},
             )
             for place in places
         },
+        hosts=Watched(kinds.NODE, Node),
     )
 
 
@@ -121,6 +129,12 @@ def slurm_node(pod: Pod) -> tuple[tuple[Key, str], ...]:
     return ((Key(pod.metadata.namespace, cluster), slurm_name(pod)),)
 
 
+def on_host(pod: Pod) -> tuple[str, ...]:
+    """Of a worker: the Kubernetes node that it is on."""
+    worker = DAEMONS.get((pod.metadata.labels or {}).get(labels.NAME, "")) == kinds.NODE_SET
+    return (pod.spec.node_name,) if worker and pod.spec.node_name else ()
+
+
 class World:
     """The copies of one process."""
 
@@ -131,6 +145,7 @@ class World:
         }
         self._content = {at: mirror.store(each) for at, each in watched.content.items()}
         self._pods = {place: mirror.store(each) for place, each in watched.pods.items()}
+        self.host_store = mirror.store(watched.hosts)
         self._read: dict[tuple[Kind, Key], Document] = {}
 
     # --- reading ---------------------------------------------------------------------------
@@ -160,6 +175,17 @@ class World:
         """The pods that a Slurm node of that name may stand for: one, or two for a moment."""
         stores = self.pod_stores(controller.namespace)
         return [pod for store in stores for pod in store.by(SLURM_NODE, (controller, name))]
+
+    def workers_on(self, host: str) -> list[Pod]:
+        """The worker pods of a Kubernetes node."""
+        return [pod for store in self.pod_stores() for pod in store.by(ON_HOST, host)]
+
+    def host(self, name: str) -> Node | None:
+        """A Kubernetes node."""
+        return self.host_store.get(Key("", name))
+
+    def hosts(self) -> list[Node]:
+        return sorted(self.host_store, key=lambda host: host.metadata.name)
 
     async def read(self, kind: Kind, key: Key) -> Document | None:
         """A Secret or ConfigMap with its content; asked for only if it changed since."""

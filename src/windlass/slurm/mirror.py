@@ -55,6 +55,8 @@ class Feed(Generic[T]):
     _wakers: list[Callable[[Change[T]], None]] = field(default_factory=list)
     _staleness: list[Callable[[], None]] = field(default_factory=list)
     _told_unknown: bool = False
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One reading at a time: of two, the older answer might come last."""
     nudged: asyncio.Event = field(default_factory=asyncio.Event)
     read: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -115,7 +117,6 @@ class Mirror:
     _states: dict[str, JobState] = field(default_factory=dict)
     _refresh_at: Seconds | None = None
     _list_cost: float = 0.0
-    _jobs_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def feeds(self) -> tuple[Feed[Any], ...]:
@@ -179,27 +180,33 @@ class Mirror:
     async def _poll(
         self, feed: Feed[T], request: Callable[[int | None], Request[Listing[T] | None]]
     ) -> bool:
-        asked_at = self.clock.now()
-        listing = await self.slurm.send(request(feed.table.since))
-        if listing is None:
-            feed.table.confirm(asked_at)
-            return False
-        found = feed.table.replace(by_name(_name, listing.items), asked_at)
-        feed.table.since = listing.as_of
-        feed.publish(found)
-        return bool(found)
+        async with feed.turn:
+            asked_at = self.clock.now()
+            listing = await self.slurm.send(request(feed.table.since))
+            if listing is None:
+                feed.table.confirm(asked_at)
+                return False
+            found = feed.table.replace(by_name(_name, listing.items), asked_at)
+            feed.table.since = listing.as_of
+            feed.publish(found)
+            return bool(found)
+
+    async def read_now(self) -> None:
+        """Read nodes and jobs as they are from this moment on; raises if Slurm does not answer."""
+        await self._poll(self.nodes, requests.nodes)
+        await self._poll_jobs()
 
     # --- Jobs ------------------------------------------------------------------------------
 
     async def refresh(self, *job_ids: int | str) -> None:
         """Read these jobs now: the caller has changed what leaves their state alone."""
-        async with self._jobs_turn:
+        async with self.jobs.turn:
             read = await self._single_jobs([str(job_id) for job_id in job_ids])
             named = {key: job for job in read.values() for key in job_keys(job)}
             self.jobs.publish(self.jobs.table.patch(named))
 
     async def _poll_jobs(self) -> bool:
-        async with self._jobs_turn:
+        async with self.jobs.turn:
             asked_at = self.clock.now()
             states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
             moved = [key for key, state in states.items() if self._states.get(key) != state]

@@ -160,6 +160,17 @@ class NodeWriter:
         self._woken.set()
         await told
 
+    async def change(self, names: Iterable[str], update: NodeUpdate) -> dict[str, SlurmError]:
+        """Change several nodes alike, now; the answer is what Slurm says of those it did not."""
+        failed: dict[str, SlurmError] = {}
+
+        def tell(name: str, error: SlurmError | None) -> None:
+            if error is not None:
+                failed[name] = error
+
+        await self._sent(Batch(update, tuple(names)), tell)
+        return failed
+
     async def run(self) -> None:
         try:
             while True:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.unit.operator.silence import Silent
 from windlass.kube import kinds, requests
 from windlass.kube.events import Happening
 from windlass.kube.kinds import Kind
@@ -80,7 +81,7 @@ async def staged(room: Room[Any]) -> AsyncIterator[Stage]:
     mirror = Mirror(kube, watched)
     world = World(kube, mirror, watched)
     told = Told()
-    executor = Executor(kube, world, told)
+    executor = Executor(kube, world, told, Silent())
     await kube.send(requests.create(kinds.NAMESPACE, "", {"metadata": {"name": "hpc"}}, Document))
     task = asyncio.create_task(mirror.run())
     try:

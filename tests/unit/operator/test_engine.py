@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.operator.silence import Silent
 from windlass.api.common import Condition
 from windlass.api.controller import Controller
 from windlass.kube import kinds, requests
@@ -125,7 +126,7 @@ async def staged() -> AsyncIterator[Stage]:
     task = asyncio.create_task(mirror.run())
     try:
         await mirror.synced()
-        executor = Executor(kube, world, told)
+        executor = Executor(kube, world, told, Silent())
         reconciler = Reconciler(room, world, executor, lambda: NOW)
         yield Stage(kube, queues, reconciler, executor, told)
     finally:

@@ -83,7 +83,7 @@ async def _story() -> None:
     means = Means(cast(Client, kube), Metrics(), boot_time, now)
     lease = Key("default", "windlass-operator")
     options = Options(identity="me", lease=lease, settings=Settings(host="127.0.0.1", port=0))
-    async with rooms(Site(), clusters.nodes) as known, asyncio.TaskGroup() as tasks:
+    async with rooms(Site(), clusters.seen) as known, asyncio.TaskGroup() as tasks:
         manager = operator(means, known, clusters, options)
         running = tasks.create_task(manager.run())
         try:

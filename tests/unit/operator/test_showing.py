@@ -1,4 +1,4 @@
-"""Labels and conditions on pods, which others write too, on an API server in memory."""
+"""Marks and conditions on pods, which others write too, on an API server in memory."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,7 +12,7 @@ from windlass.kube import kinds, requests
 from windlass.kube.meta import Meta
 from windlass.kube.wire import Document
 from windlass.operator.executor import Subject
-from windlass.operator.plan import Action, Label, Plan, ShowConditions
+from windlass.operator.plan import Action, Mark, Plan, ShowConditions
 from windlass.values.key import Key
 
 POD = Key("hpc", "w-0")
@@ -84,7 +84,7 @@ def test_conditions_that_others_left_are_taken_away() -> None:
 def test_a_label_comes_and_goes_and_others_stay() -> None:
     async def story(stage: Stage, uid: str) -> None:
         for value in ("true", None):
-            await do(stage, Label(kinds.POD, POD, uid, {"protect": value}))
+            await do(stage, Mark(kinds.POD, POD, uid, {"protect": value}))
             known = (await stage.live(kinds.POD, "w-0"))["metadata"]["labels"]
             assert known == ({"a": "b", "protect": "true"} if value else {"a": "b"})
 
@@ -93,7 +93,7 @@ def test_a_label_comes_and_goes_and_others_stay() -> None:
 
 @pytest.mark.parametrize(
     "action",
-    [showing("another", "Idle"), Label(kinds.POD, POD, "another", {"protect": "true"})],
+    [showing("another", "Idle"), Mark(kinds.POD, POD, "another", {"protect": "true"})],
     ids=["conditions", "label"],
 )
 def test_another_pod_of_that_name_is_left_alone(action: Action) -> None:
@@ -109,7 +109,7 @@ def test_another_pod_of_that_name_is_left_alone(action: Action) -> None:
     "action",
     [
         ShowConditions(kinds.POD, Key("hpc", "gone"), "u", "Slurm", ()),
-        Label(kinds.POD, Key("hpc", "gone"), "u", {"protect": "true"}),
+        Mark(kinds.POD, Key("hpc", "gone"), "u", {"protect": "true"}),
     ],
     ids=["conditions", "label"],
 )

@@ -98,7 +98,8 @@ class Stage:
         await self.create(kinds.POD, f"pod-{name}", metadata={"labels": labels}, spec=spec)
 
     def nodes(self) -> Mapping[str, Node] | None:
-        return self.clusters.nodes(CONTROLLER)
+        seen = self.clusters.seen(CONTROLLER)
+        return None if seen is None else seen.nodes
 
     def state(self, name: str) -> str | None:
         known = self.nodes()

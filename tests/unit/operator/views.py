@@ -6,7 +6,7 @@ import msgspec
 
 from windlass.kube import kinds
 from windlass.kube.kinds import Kind
-from windlass.kube.objects import Pod
+from windlass.kube.objects import Node, Pod
 from windlass.kube.wire import Document
 from windlass.operator.references import Reference, references
 from windlass.operator.world import served_by
@@ -47,3 +47,9 @@ class FakeView:
 
     def pods(self, of: Kind, key: Key) -> list[Pod]:
         return [pod for pod in self.running if (of, key) in served_by(pod)]
+
+    def host(self, name: str) -> Node | None:
+        return next((each for each in self.hosts() if each.metadata.name == name), None)
+
+    def hosts(self) -> list[Node]:
+        return []

@@ -1,14 +1,14 @@
 """All Slurms that the operator follows, as Controllers, RestApis and keys come and go.
 
-A pass never waits for Slurm: it asks `nodes`, which answers at once, and with None where nothing is
+A pass never waits for Slurm: it asks `seen`, which answers at once, and with None where nothing is
 known. What changes in Slurm wakes the NodeSets concerned.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -20,30 +20,55 @@ from windlass.kube.parts import Started
 from windlass.kube.queue import Monotonic, Queue
 from windlass.operator.slurms.link import Dial, Ears, Link, dial
 from windlass.operator.slurms.place import Found, find
+from windlass.operator.slurms.seen import Seen
 from windlass.operator.waking import asked_anew
 from windlass.operator.world import World, served_by
-from windlass.slurm.model import Node
+from windlass.slurm.call import Request
+from windlass.slurm.errors import Unavailable
 from windlass.values.clock import Clock
 from windlass.values.key import Key
 
+R = TypeVar("R")
 NAME: Final = "slurms"
 SHOWN_BY: Final = (kinds.CONTROLLER, kinds.REST_API, kinds.ACCOUNTING)
 
 log = logging.getLogger(__name__)
 
 
+def _always() -> None:
+    """Whoever is not elected may write."""
+
+
 class Clusters:
-    """Made before the world is there, so that rooms can be given `nodes`; `wire` comes next."""
+    """Made before the world is there, so that rooms can be given `seen`; `wire` comes next."""
 
     def __init__(self, clock: Clock, dial: Dial = dial) -> None:
         self._clock = clock
         self._dial = dial
+        self._check: Callable[[], None] = _always
         self._links: dict[Key, tuple[Link, asyncio.Task[None]]] = {}
 
-    def nodes(self, controller: ControllerResource) -> Mapping[str, Node] | None:
-        """The nodes of its Slurm by name; None where Slurm did not answer."""
+    def seen(self, controller: ControllerResource) -> Seen | None:
+        """What is known of its Slurm; None where Slurm did not answer."""
         found = self._links.get(controller.metadata.key)
-        return found[0].nodes() if found else None
+        return found[0].seen() if found else None
+
+    async def fresh(self, at: Key) -> Seen | None:
+        """The same, asked for at this moment."""
+        found = self._links.get(at)
+        return await found[0].fresh() if found else None
+
+    async def send(self, at: Key, request: Request[R]) -> R:
+        """Carry a request to the Slurm of a Controller, while this process may write."""
+        found = self._links.get(at)
+        if found is None:
+            raise Unavailable(f"Controller {at.name} has no RestApi that is followed")
+        self._check()
+        return await found[0].send(request)
+
+    def guard(self, check: Callable[[], None]) -> None:
+        """Ask `check`, such as an elector's, right before each write."""
+        self._check = check
 
     def wire(self, world: World, monotonic: Monotonic, wake: Callable[[Key], None]) -> None:
         """Find Slurms by what the world shows; `wake` is called with the keys of NodeSets."""

@@ -2,26 +2,31 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from windlass.operator.slurms.line import Line
 from windlass.operator.slurms.place import Found, Place
+from windlass.operator.slurms.seen import Occupancy, Seen
+from windlass.slurm.call import Request
+from windlass.slurm.errors import SlurmError, Unavailable
 from windlass.slurm.mirror import Mirror
-from windlass.slurm.model import Node
-from windlass.slurm.table import Change
+from windlass.slurm.model import Job, Node
+from windlass.slurm.table import Change, Table
 from windlass.slurm.transport import Address, HttpTransport, Transport
 from windlass.values import backoff
 from windlass.values.clock import Clock, Seconds
 from windlass.values.key import Key
 
+R = TypeVar("R")
 Dial: TypeAlias = Callable[[Place], AbstractAsyncContextManager[Transport]]
 
 TIMEOUT: Final = 60.0
 FIRST: Final = Seconds(1.0)
 CAP: Final = Seconds(60.0)
+FRESH_WITHIN: Final = 20.0
 
 log = logging.getLogger(__name__)
 
@@ -50,14 +55,42 @@ class Link:
         self._clock = clock
         self._line: Line | None = None
         self._mirror: Mirror | None = None
+        self._occupancy = Occupancy()
 
-    def nodes(self) -> Mapping[str, Node] | None:
+    def seen(self) -> Seen | None:
         """None before the first reading, and from the first question that was not answered: what
         was read before may be wrong by now."""
-        table = self._mirror.nodes.table if self._mirror else None
-        if table is None or table.as_of is None or table.unknown_since is not None:
+        mirror = self._mirror
+        if mirror is None or not (_known(mirror.nodes.table) and _known(mirror.jobs.table)):
             return None
-        return table.items
+        reserved = mirror.reservations.table
+        return Seen(
+            mirror.nodes.table.items,
+            self._occupancy.by_node,
+            reserved.items if _known(reserved) else None,
+        )
+
+    async def fresh(self) -> Seen | None:
+        """What Slurm says from now on, asked for at this moment; None if it does not answer."""
+        if self._mirror is None:
+            return None
+        try:
+            async with asyncio.timeout(FRESH_WITHIN):
+                await self._mirror.read_now()
+        except (SlurmError, TimeoutError):
+            return None
+        return self.seen()
+
+    async def send(self, request: Request[R]) -> R:
+        """Carry a request to Slurm; what it changes is looked for at once."""
+        if self._line is None:
+            raise Unavailable("no slurmrestd is followed yet")
+        try:
+            return await self._line.send(request)
+        finally:
+            if self._mirror is not None and not request.safe:
+                self._mirror.nodes.nudge()
+                self._mirror.reservations.nudge()
 
     def sign_with(self, key: bytes) -> None:
         """What was read stays; the next request has a new token."""
@@ -84,8 +117,12 @@ class Link:
             async with dial(self.place) as transport, asyncio.TaskGroup() as tasks:
                 self._line = Line(transport, self._key, self._clock)
                 mirror = self._mirror = Mirror(self._line, self._clock)
+                self._occupancy = Occupancy()
+                mirror.jobs.subscribe(self._job_changed)
                 mirror.nodes.subscribe(lambda change: self._ears.node(change.name), _matters)
+                mirror.reservations.subscribe(lambda _: self._ears.everything())
                 mirror.nodes.on_staleness(self._tell_staleness)
+                mirror.jobs.on_staleness(self._tell_staleness)
                 tasks.create_task(self._tell_first(mirror), name=f"first reading of {self.of}")
                 await mirror.run()
         finally:
@@ -94,18 +131,31 @@ class Link:
 
     async def _tell_first(self, mirror: Mirror) -> None:
         await mirror.nodes.read.wait()
+        await mirror.jobs.read.wait()
         self._tell_staleness()
 
+    def _job_changed(self, change: Change[Job]) -> None:
+        for node in self._occupancy.take(change):
+            self._ears.node(node)
+
     def _tell_staleness(self) -> None:
-        known = self.nodes()
+        known = self.seen()
         if known is None:
             log.warning("the Slurm of %s does not answer", self.of)
         else:
-            log.info("the Slurm of %s answers: %d nodes", self.of, len(known))
+            log.info("the Slurm of %s answers: %d nodes", self.of, len(known.nodes))
         self._ears.everything()
 
 
 def _matters(change: Change[Node]) -> bool:
     """Whether more changed than what jobs take of a node."""
     old, new = change.before, change.after
-    return old is None or new is None or (old.state, old.reason) != (new.state, new.reason)
+    return old is None or new is None or _standing(old) != _standing(new)
+
+
+def _standing(node: Node) -> tuple[object, ...]:
+    return (node.state, node.reason, node.topology, node.features, node.active_features)
+
+
+def _known(table: Table[Any]) -> bool:
+    return table.as_of is not None and table.unknown_since is None

@@ -1,11 +1,8 @@
 """Plain facts about worker pods."""
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from windlass.kube.objects import Pod
-from windlass.operator.workers.identity import slurm_name
-from windlass.slurm.model import Node
 
 
 def ready_since(pod: Pod) -> datetime | None:
@@ -36,11 +33,3 @@ def finished(pod: Pod) -> bool:
 def unplaced(pod: Pod) -> bool:
     """No node has it, so nothing ever ran in it."""
     return not pod.spec.node_name and pod.status.phase in ("", "Pending")
-
-
-def may_go(pod: Pod, slurm: Mapping[str, Node] | None) -> bool:
-    """Whether no job can be in it. Not knowing what Slurm does there means that one can."""
-    if unplaced(pod) or finished(pod):
-        return True
-    node = (slurm or {}).get(slurm_name(pod))
-    return node is not None and node.state.drained and node.state.idle

@@ -8,21 +8,21 @@ from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
 from windlass.kube import kinds
 from windlass.kube.meta import Meta
+from windlass.kube.objects import Node as Host
 from windlass.kube.objects import Pod
 from windlass.kube.wire import Document
 from windlass.operator.keys import entry
 from windlass.operator.membership import Membership, membership
 from windlass.operator.reading import decode
 from windlass.operator.site import Site
+from windlass.operator.slurms.seen import Seen
 from windlass.operator.world import View
-from windlass.slurm.model import Node
 from windlass.values.key import Key
 
-SlurmNodes: TypeAlias = Mapping[str, Node]
-SeesSlurm: TypeAlias = Callable[[Controller], SlurmNodes | None]
+SeesSlurm: TypeAlias = Callable[[Controller], Seen | None]
 
 
-def silent(_: Controller) -> SlurmNodes | None:
+def silent(_: Controller) -> Seen | None:
     """Slurm, where nobody asks it."""
     return None
 
@@ -37,9 +37,16 @@ class Observed:
     strangers: frozenset[str] = frozenset()
     """Names of pods that look like ours and belong to somebody else, or to a set that is gone."""
     sssd_conf: bytes | None = field(default=None, repr=False)
-    slurm: SlurmNodes | None = field(default=None, repr=False)
-    """Slurm's nodes by name; None where Slurm did not answer."""
+    slurm: Seen | None = field(default=None, repr=False)
+    """None where Slurm did not answer."""
+    hosts: Mapping[str, Host] = field(default_factory=dict, repr=False)
+    """Kubernetes nodes by name: those that have a worker, or all where each shall have one."""
     site: Site = field(default_factory=Site)
+
+    @property
+    def desired(self) -> int:
+        """How many workers there should be."""
+        return self.node_set.spec.replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +69,16 @@ class Observer:
             strangers=frozenset(pod.metadata.name for pod in found if not _owns(meta, pod)),
             sssd_conf=await _sssd_conf(view, node_set),
             slurm=self.slurm(cluster.controller) if cluster else None,
+            hosts=_hosts(view, node_set, found),
             site=self.site,
         )
+
+
+def _hosts(view: View, node_set: NodeSet, pods: list[Pod]) -> Mapping[str, Host]:
+    if node_set.spec.scaling_mode == "DaemonSet":
+        return {each.metadata.name: each for each in view.hosts()}
+    names = {pod.spec.node_name for pod in pods if pod.spec.node_name}
+    return {name: found for name in names if (found := view.host(name))}
 
 
 def _owns(owner: Meta, pod: Pod) -> bool:

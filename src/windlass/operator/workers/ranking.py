@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from windlass.api import labels
-from windlass.kube.objects import Pod
 from windlass.operator.workers.facts import ready_since
 from windlass.operator.workers.identity import ordinal_of
+from windlass.operator.workers.worker import Worker
 
-Rank: TypeAlias = tuple[bool, int, bool, int, float, bool, int, float, float]
+Rank: TypeAlias = tuple[bool, int, bool, int, bool, float, bool, int, float, float]
 
 _PHASES: Final = {"Pending": 0, "Unknown": 1}
 _COST: Final = re.compile(r"0|-?[1-9][0-9]{0,9}")
@@ -17,8 +17,12 @@ _INT32: Final = range(-(2**31), 2**31)
 LAST: Final = float("inf")
 
 
-def rank(pod: Pod) -> Rank:
-    """Smaller goes first. A tuple, so that any two pods compare alike from both sides."""
+def rank(worker: Worker, *, condemned: bool = False) -> Rank:
+    """Smaller goes first. A tuple, so that any two workers compare alike from both sides.
+
+    Whoever was chosen before stays chosen, or jobs that come and go would drain ever others.
+    """
+    pod = worker.pod
     annotations = pod.metadata.annotations or {}
     since = ready_since(pod)
     created = pod.metadata.creation_timestamp
@@ -27,8 +31,9 @@ def rank(pod: Pod) -> Rank:
         _PHASES.get(pod.status.phase, 2),
         since is not None,
         _deletion_cost(annotations.get(labels.POD_DELETION_COST, "")),
-        _deadline(annotations.get(labels.POD_DEADLINE, "")),
-        annotations.get(labels.POD_CORDON) != "true",
+        not condemned,
+        _last_end(worker, annotations.get(labels.POD_DEADLINE, "")),
+        not _cordoned(worker),
         -(ordinal_of(pod) or 0),
         -since.timestamp() if since else -LAST,
         -created.timestamp() if created else -LAST,
@@ -40,8 +45,22 @@ def _deletion_cost(written: str) -> int:
     return cost if cost in _INT32 else 0
 
 
+def _cordoned(worker: Worker) -> bool:
+    annotated = (worker.pod.metadata.annotations or {}).get(labels.POD_CORDON) == "true"
+    return annotated or bool(worker.node and worker.node.state.drain)
+
+
+def _last_end(worker: Worker, written: str) -> float:
+    """When its last job ends: as Slurm says, or as the pod says while Slurm is silent."""
+    if worker.node is None:
+        return _deadline(written)
+    if worker.jobs:
+        return max(float(job.ends_at or LAST) for job in worker.jobs.values())
+    return LAST if worker.node.state.busy else -LAST
+
+
 def _deadline(written: str) -> float:
-    """When its last job ends: none is soonest, one that cannot be read is never."""
+    """None is soonest, one that cannot be read is never."""
     if not written:
         return -LAST
     try:

@@ -25,8 +25,8 @@ def status(observed: Observed, judged: Judged, now: datetime) -> dict[str, Any]:
         "updatedReplicas": counts.updated,
         "readyReplicas": counts.ready,
         "availableReplicas": counts.available,
-        "unavailableReplicas": max(0, node_set.spec.replicas - counts.available),
-        "desired": node_set.spec.replicas,
+        "unavailableReplicas": max(0, observed.desired - counts.available),
+        "desired": observed.desired,
         **_slurm(observed),
         "observedGeneration": meta.generation,
         "nodeSetHash": judged.revision,
@@ -71,9 +71,8 @@ def _slurm(observed: Observed) -> dict[str, int]:
             "slurmDrain": old.slurm_drain,
         }
     names = (slurm_name(pod) for pod in observed.pods)
-    states: list[NodeState] = [
-        observed.slurm[each].state for each in names if each in observed.slurm
-    ]
+    nodes = observed.slurm.nodes
+    states: list[NodeState] = [nodes[each].state for each in names if each in nodes]
     return {
         "slurmIdle": sum(state.base == "IDLE" for state in states),
         "slurmAllocated": sum(state.base in ("ALLOCATED", "MIXED") for state in states),

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from windlass.api.node_set import NodeSet
-from windlass.kube.objects import Pod
 from windlass.operator.conditions import Verdict
 from windlass.operator.judgement import FINE, SETTLED, broken, underway
 from windlass.operator.pods.trouble import troubles
 from windlass.operator.workers.conf import doubts
-from windlass.operator.workers.decisions import Decisions
+from windlass.operator.workers.course import Outcome
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.refusing import Refusal
 from windlass.values.reason import Reason
@@ -20,7 +19,6 @@ BEST_EFFORT: Final = Reason(
     "workers have neither limits nor requests, so a task that takes all memory can cost a job its "
     "slurmstepd instead of itself; set slurmd.resources.limits",
 )
-SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +26,11 @@ class Judged:
     """What a pass found out about the set as a whole."""
 
     revision: str
-    decided: Decisions
+    found: Outcome
     refused: Refusal | None = None
     best_effort: bool = False
+    lost: int | None = None
+    """How many ready workers Slurm does not know; None where it does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ def verdicts(observed: Observed, judged: Judged, counts: Counts) -> Sequence[Ver
 
 
 def _served(observed: Observed, judged: Judged, counts: Counts) -> list[Verdict]:
-    wanted = observed.node_set.spec.replicas
+    wanted = observed.desired
     counted = Reason("Counted", f"{counts.available} of {wanted} workers are available")
-    fault = next(faults(observed, judged.decided), None)
-    progress = _progress(observed, judged.decided, counts)
+    fault = next(faults(observed, judged.found), None)
+    progress = _progress(observed, judged.found, counts)
     ready = counts.ready >= wanted
     return [
         Verdict("Ready", ready, counted if ready else fault or progress or counted),
@@ -62,26 +62,20 @@ def _served(observed: Observed, judged: Judged, counts: Counts) -> list[Verdict]
         Verdict(
             "Degraded", fault is not None, fault or (BEST_EFFORT if judged.best_effort else FINE)
         ),
+        _registered(judged.lost),
     ]
 
 
-def waiting(observed: Observed, decided: Decisions) -> Reason | None:
-    """What is not done yet because a job may be hurt, if there is nothing else to be done first."""
-    if decided.make or decided.taken:
-        return None
-    return next(_waits(observed, decided), None)
-
-
-def _waits(observed: Observed, decided: Decisions) -> Iterator[Reason]:
-    until = "until Slurm says that their nodes are drained and idle"
-    if observed.slurm is None:
-        until += "; Slurm does not answer"
-    if decided.scale_in_waits:
-        number, named = len(decided.scale_in_waits), _named(decided.scale_in_waits)
-        yield Reason("ScaleInWaiting", f"{number} workers too many ({named}) stay {until}")
-    if decided.update_waits:
-        number, named = len(decided.update_waits), _named(decided.update_waits)
-        yield Reason("UpdateWaiting", f"{number} workers of an old revision ({named}) stay {until}")
+def _registered(lost: int | None) -> Verdict:
+    """Also remembers since when workers are missing in Slurm."""
+    if lost is None:
+        reason = Reason("SlurmSilent", "Slurm does not answer")
+    elif lost:
+        sentence = f"{lost} workers are ready but Slurm does not know them"
+        reason = Reason("SlurmNodeNotRegistered", sentence)
+    else:
+        reason = Reason("Registered", "Slurm knows all ready workers")
+    return Verdict("Registered", status=None if lost is None else lost == 0, reason=reason)
 
 
 def told(node_set: NodeSet, reason: Reason) -> bool:
@@ -89,26 +83,18 @@ def told(node_set: NodeSet, reason: Reason) -> bool:
     return any(each.reason == reason.code for each in node_set.status.conditions or ())
 
 
-def _progress(observed: Observed, decided: Decisions, counts: Counts) -> Reason | None:
-    wanted = observed.node_set.spec.replicas
-    missing = len(decided.make) + decided.more
-    if missing:
-        return Reason("ScalingOut", f"{missing} of {wanted} workers are being made")
-    if decided.taken:
-        names = ", ".join(decided.taken[:SHOWN])
-        return Reason("NameTaken", f"pods of others have the names of workers: {names}")
-    wait = waiting(observed, decided)
-    if wait is not None:
-        return wait
-    if decided.scale_in or decided.update or decided.replace:
-        number = len(decided.scale_in) + len(decided.update) + len(decided.replace)
-        return Reason("Removing", f"{number} workers without jobs are being removed")
+def _progress(observed: Observed, found: Outcome, counts: Counts) -> Reason | None:
+    wanted = observed.desired
+    if found.waits:
+        return found.waits[0]
+    if found.leave:
+        return Reason("Removing", f"{len(found.leave)} workers without jobs are being removed")
     if counts.ready < wanted:
         return Reason("Starting", f"{counts.ready} of {wanted} workers are ready")
     return None
 
 
-def faults(observed: Observed, decided: Decisions) -> Iterator[Reason]:
+def faults(observed: Observed, found: Outcome) -> Iterator[Reason]:
     """What keeps workers from working, the likeliest cause first."""
     for doubt in doubts(observed.node_set):
         yield Reason("ExtraConfDoubtful", str(doubt))
@@ -117,11 +103,4 @@ def faults(observed: Observed, decided: Decisions) -> Iterator[Reason]:
         pod, why = stuck[0]
         sentence = f"{len(stuck)} workers do not start, among them {pod.metadata.name}: {why}"
         yield Reason("WorkersFailing", sentence)
-    if decided.taken:
-        names = ", ".join(decided.taken[:SHOWN])
-        yield Reason("NameTaken", f"pods of others have the names of workers: {names}")
-
-
-def _named(pods: Sequence[Pod]) -> str:
-    names = ", ".join(pod.metadata.name for pod in pods[:SHOWN])
-    return names + (", ..." if len(pods) > SHOWN else "")
+    yield from found.faults

@@ -8,7 +8,7 @@ from typing import Any
 from tests.unit.operator.slurmctld.given import FRESH, SETTING, pod, report
 from windlass.kube import kinds
 from windlass.kube.kinds import Kind
-from windlass.kube.objects import Pod
+from windlass.kube.objects import Node, Pod
 from windlass.kube.wire import Document
 from windlass.operator.references import Reference
 from windlass.operator.slurmctld.observe import Observed, observe
@@ -38,6 +38,12 @@ class Seen:
     def pods(self, of: Kind, key: Key) -> list[Pod]:
         assert (of, key) == (kinds.CONTROLLER, Key("lab", "slurm"))
         return self.running
+
+    def host(self, name: str) -> Node | None:
+        return None
+
+    def hosts(self) -> list[Node]:
+        return []
 
 
 def body(name: str, **fields: Any) -> dict[str, Any]:

@@ -11,10 +11,12 @@ from windlass.api.node_set import NodeSet
 from windlass.kube.objects import Pod
 from windlass.operator.keys import effective_keys
 from windlass.operator.membership import Membership
+from windlass.operator.slurms.seen import Seen
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.pod import key_hash
 from windlass.operator.workers.revision import revision
-from windlass.slurm.model import Node
+from windlass.operator.workers.worker import Worker
+from windlass.slurm.model import Job, Node
 from windlass.values.states import NodeState
 
 NOW = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
@@ -86,6 +88,10 @@ def slurm(**states: str) -> dict[str, Node]:
     return {name: Node(name=name, state=NodeState.parse(state)) for name, state in named}
 
 
+def worker(of: Pod, node: Node | None = None, *jobs: Job) -> Worker:
+    return Worker(of, of.metadata.name, node, {str(job.id): job for job in jobs}, None)
+
+
 def observed(of: NodeSet | None = None, **more: Any) -> Observed:
     chosen = of or node_set()
     fields: dict[str, Any] = {
@@ -93,4 +99,6 @@ def observed(of: NodeSet | None = None, **more: Any) -> Observed:
         "membership": membership(),
         "siblings": (chosen.metadata,),
     }
+    if isinstance(more.get("slurm"), dict):
+        more["slurm"] = Seen(more["slurm"], more.pop("jobs", {}))
     return Observed(**{**fields, **more})

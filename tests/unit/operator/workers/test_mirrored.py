@@ -8,8 +8,8 @@ import pytest
 from tests.unit.operator.workers.observed import NOW, node_set, observed, pod
 from windlass.api import labels
 from windlass.kube.objects import Pod
-from windlass.operator.plan import Label, Plan, ShowConditions
-from windlass.operator.workers.mirrored import types
+from windlass.operator.plan import Mark, Plan, ShowConditions
+from windlass.operator.workers.phases.show import types
 from windlass.operator.workers.plan import plan
 from windlass.slurm.model import Node
 from windlass.values.states import NODE_BASES, NodeState
@@ -75,11 +75,11 @@ def done(worker: Pod, slurm: dict[str, Node] | None, **spec: Any) -> Plan:
 
 
 def shown(passed: Plan) -> list[ShowConditions]:
-    return [each for each in passed.actions if isinstance(each, ShowConditions)]
+    return [each for each in passed.steps if isinstance(each, ShowConditions)]
 
 
 def marked(passed: Plan) -> list[str | None]:
-    found = [each.labels for each in passed.actions if isinstance(each, Label)]
+    found = [each.labels for each in passed.steps if isinstance(each, Mark)]
     assert all(set(each) == {labels.POD_PROTECT} for each in found)
     return [each[labels.POD_PROTECT] for each in found]
 
@@ -206,18 +206,7 @@ def test_protection_comes_before_everything_else() -> None:
     slurm = nodes("MIXED", "MIXED")
     passed = plan(observed(node_set(replicas=3), pods=workers, slurm=slurm), NOW)
 
-    first = [type(each) for each in passed.actions[:4]]
-    assert first == [Label, Label, ShowConditions, ShowConditions]
-
-
-def test_a_pass_marks_so_many_and_the_next_comes_soon() -> None:
-    workers = tuple(pod(ordinal) for ordinal in range(300))
-    slurm = {
-        f"w-{each}": Node(name=f"w-{each}", state=NodeState.parse("IDLE")) for each in range(300)
-    }
-    passed = plan(observed(node_set(replicas=300), pods=workers, slurm=slurm), NOW)
-
-    assert (len(shown(passed)), passed.again) == (250, 1.0)
+    assert [type(each) for each in passed.steps][:2] == [Mark, Mark]
 
 
 # --- counts -----------------------------------------------------------------------------------

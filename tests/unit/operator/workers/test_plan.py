@@ -8,24 +8,51 @@ from tests.unit.operator.workers.observed import NOW, membership, node_set, obse
 from windlass.api.node_set import NodeSet
 from windlass.kube.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, POD
 from windlass.kube.objects import Pod
-from windlass.operator.plan import Annotate, Apply, Create, Delete, Plan, Tell
+from windlass.operator.plan import (
+    Annotate,
+    Apply,
+    ChangeNodes,
+    Create,
+    Delete,
+    Plan,
+    Retire,
+    Tell,
+)
+from windlass.operator.site import Site
 from windlass.operator.workers.plan import plan
+from windlass.slurm.model import Job
+from windlass.values.states import JobState
 
 
 def made(done: Plan) -> list[str]:
     return [
         action.body["metadata"]["name"]
-        for action in done.actions
+        for action in done.steps
         if isinstance(action, Create) and action.kind == POD
     ]
 
 
 def removed(done: Plan) -> list[str]:
-    return [action.key.name for action in done.actions if isinstance(action, Delete)]
+    """Those deleted at once, and those deleted if Slurm agrees."""
+    found = [action.key.name for action in done.steps if isinstance(action, Delete)]
+    return found + [pod.key.name for step in _retired(done) for pod in step.pods]
+
+
+def _retired(done: Plan) -> list[Retire]:
+    return [step for step in done.steps if isinstance(step, Retire)]
+
+
+def drained(done: Plan) -> dict[str, list[str]]:
+    """By the state asked for, the names of Slurm nodes."""
+    found: dict[str, list[str]] = {}
+    for step in done.steps:
+        if isinstance(step, ChangeNodes):
+            found.setdefault(str(step.update.state), []).extend(step.names)
+    return found
 
 
 def told(done: Plan) -> list[str]:
-    return [action.reason.code for action in done.actions if isinstance(action, Tell)]
+    return [action.reason.code for action in done.steps if isinstance(action, Tell)]
 
 
 def said(done: Plan) -> dict[str, tuple[str, str]]:
@@ -38,6 +65,13 @@ def message(done: Plan, kind: str) -> str:
     (found,) = [each["message"] for each in done.status["conditions"] if each["type"] == kind]
     assert isinstance(found, str)
     return found
+
+
+def with_conditions(worker: Pod, *names: str) -> Pod:
+    body = msgspec.to_builtins(worker)
+    shown = ({"type": f"SlurmNodeState{name}", "status": "True"} for name in names)
+    body["status"]["conditions"] += shown
+    return msgspec.convert(body, Pod)
 
 
 def after(done: Plan, **spec: Any) -> NodeSet:
@@ -60,19 +94,23 @@ def test_workers_are_made_while_slurm_is_silent() -> None:
     assert made(plan(observed(node_set(replicas=2), slurm=None), NOW)) == ["w-0", "w-1"]
 
 
-def test_a_pass_makes_so_many_and_the_next_comes_soon() -> None:
-    done = plan(observed(node_set(replicas=1000)), NOW)
+def test_so_many_workers_start_at_a_time_and_those_without_a_node_do_not_count() -> None:
+    few = Site(starting_workers=3)
+    done = plan(observed(node_set(replicas=10), site=few), NOW)
+    assert made(done) == ["w-0", "w-1", "w-2"]
+    assert message(done, "Progressing") == "10 of 10 workers are being made"
 
-    assert len(made(done)) == 250
-    assert done.again == 1.0
-    assert message(done, "Progressing") == "1000 of 1000 workers are being made"
+    pods = (pod(0, ready=False), pod(1, node=""), pod(2, ready=False), pod(3, ready=False))
+    full = plan(observed(node_set(replicas=10), pods=pods, site=few), NOW)
+    assert made(full) == []
+    assert said(full)["Progressing"] == ("True", "StartingThrottled")
 
 
 def test_a_claim_is_made_before_its_pod() -> None:
     templates = [{"metadata": {"name": "scratch"}, "spec": {}}]
     done = plan(observed(node_set(volumeClaimTemplates=templates)), NOW)
 
-    kinds = [action.kind for action in done.actions if isinstance(action, Create)]
+    kinds = [action.kind for action in done.steps if isinstance(action, Create)]
     assert kinds == [PERSISTENT_VOLUME_CLAIM, POD]
 
 
@@ -102,14 +140,15 @@ def test_a_worker_that_ended_is_removed_and_made_anew_when_it_is_gone() -> None:
         ((pod(0), pod(1, node="")), None, ["w-1"]),
         ((pod(0, node=""), pod(1)), None, ["w-0"]),
         ((pod(0), pod(1)), None, []),
-        ((pod(0), pod(1)), slurm(w_1="IDLE+DRAIN"), ["w-1"]),
+        ((pod(0), pod(1)), slurm(w_0="IDLE", w_1="IDLE+DRAIN"), ["w-1"]),
         ((pod(0), pod(1)), slurm(w_0="IDLE+DRAIN", w_1="MIXED+DRAIN"), ["w-0"]),
         ((pod(0), pod(1)), slurm(w_0="IDLE", w_1="IDLE"), []),
-        ((pod(0), pod(1)), slurm(w_1="IDLE+DRAIN+COMPLETING"), []),
-        ((pod(0), pod(1)), slurm(w_1="DOWN+DRAIN"), []),
-        ((pod(0), pod(1)), slurm(w_1="UNKNOWN+DRAIN"), []),
-        ((pod(0), pod(1)), slurm(w_1="IDLE+DRAIN+UNDRAIN"), []),
-        ((pod(0), pod(1)), {}, []),
+        ((pod(0), pod(1)), slurm(w_0="MIXED", w_1="IDLE+DRAIN+COMPLETING"), []),
+        ((pod(0), pod(1)), slurm(w_0="IDLE", w_1="DOWN+DRAIN"), ["w-1"]),
+        ((pod(0), pod(1)), slurm(w_0="IDLE", w_1="DOWN+DRAIN+COMPLETING"), []),
+        ((pod(0), pod(1)), slurm(w_0="IDLE", w_1="UNKNOWN+DRAIN"), []),
+        ((pod(0), pod(1)), slurm(w_0="IDLE", w_1="IDLE+DRAIN+UNDRAIN"), []),
+        ((pod(0), pod(1)), slurm(w_0="IDLE"), ["w-1"]),
         ((pod(0), pod(1), pod(2, going=True)), slurm(w_0="IDLE+DRAIN", w_1="IDLE"), ["w-0"]),
         ((pod(0), pod(1, going=True)), slurm(w_0="IDLE+DRAIN"), []),
         ((pod(0), pod(1, phase="Failed")), slurm(w_0="IDLE+DRAIN"), ["w-1"]),
@@ -123,6 +162,7 @@ def test_a_worker_that_ended_is_removed_and_made_anew_when_it_is_gone() -> None:
         "idle but not drained",
         "still completing",
         "down",
+        "down, and its jobs are being cleaned up",
         "Slurm does not know it yet",
         "being given back",
         "not registered",
@@ -137,32 +177,55 @@ def test_a_worker_too_many_goes_only_when_no_job_can_be_in_it(
     assert removed(plan(observed(node_set(replicas=1), pods=pods, slurm=states), NOW)) == expected
 
 
-def test_a_scale_in_that_waits_says_for_whom_and_is_told_once() -> None:
+def test_a_scale_in_drains_waits_and_says_for_whom() -> None:
     pods = (pod(0), pod(1), pod(2))
-    done = plan(observed(node_set(replicas=1), pods=pods, slurm=slurm(w_2="MIXED")), NOW)
+    busy = slurm(w_0="IDLE", w_1="IDLE", w_2="MIXED")
+    ends = int(NOW.timestamp()) + 3600
+    held = {"w-2": {"7": Job(id=7, ends_at=ends), "8": Job(id=8, ends_at=ends - 60)}}
+    of = node_set(replicas=0)
+    done = plan(observed(of, pods=pods, slurm=busy, jobs=held), NOW)
 
-    assert said(done)["Progressing"] == ("True", "ScaleInWaiting")
+    assert drained(done) == {"DRAIN": ["w-0", "w-1", "w-2"]}
+    assert removed(done) == []
+    assert said(done)["Progressing"] == ("True", "Draining")
     assert message(done, "Progressing") == (
-        "2 workers too many (w-2, w-1) stay until Slurm says that their nodes are drained and idle"
+        "3 of 3 workers draining: w-0 is IDLE; w-1 is IDLE; "
+        "w-2 runs 2 jobs, the last ends by 2026-07-01 13:00 UTC"
     )
-    assert said(done)["Ready"][0] == "True"
-    assert "ScaleInWaiting" in told(done)
-    known = after(done, replicas=1)
-    assert told(plan(observed(known, pods=pods, slurm=slurm(w_2="MIXED")), NOW)) == []
-    silent = plan(observed(known, pods=pods), NOW)
-    assert message(silent, "Progressing").endswith("; Slurm does not answer")
+    assert "Draining" in told(done)
+    known = after(done, replicas=0)
+    assert told(plan(observed(known, pods=pods, slurm=busy, jobs=held), NOW)) == []
 
 
-def test_a_pod_on_no_node_goes_only_as_it_was_seen() -> None:
-    done = plan(
-        observed(
-            node_set(replicas=0), pods=(pod(0, node=""), pod(1)), slurm=slurm(w_1="IDLE+DRAIN")
-        ),
-        NOW,
+def test_while_slurm_is_silent_nobody_is_drained_or_removed() -> None:
+    done = plan(observed(node_set(replicas=1), pods=(pod(0), pod(1, revision="old"))), NOW)
+
+    assert drained(done) == {}
+    assert removed(done) == []
+    assert message(done, "Progressing") == (
+        "1 workers that should go (w-1) stay: Slurm does not answer"
     )
 
-    versions = {a.key.name: (a.uid, a.version) for a in done.actions if isinstance(a, Delete)}
-    assert versions == {"w-0": ("u-0", "10"), "w-1": ("u-1", "")}
+
+def test_a_pod_on_no_node_goes_only_as_it_was_seen_and_others_only_if_slurm_agrees() -> None:
+    drained_idle = slurm(w_1="IDLE+DRAIN")
+    pods = (pod(0, node=""), pod(1))
+    done = plan(observed(node_set(replicas=0), pods=pods, slurm=drained_idle), NOW)
+
+    versions = {a.key.name: (a.uid, a.version) for a in done.steps if isinstance(a, Delete)}
+    assert versions == {"w-0": ("u-0", "10")}
+    (retired,) = _retired(done)
+    assert [(each.key.name, each.uid, each.node) for each in retired.pods] == [
+        ("w-1", "u-1", "w-1")
+    ]
+
+
+def test_a_worker_whose_only_job_is_suspended_stays_though_slurm_calls_it_idle() -> None:
+    asleep = {"w-0": {"7": Job(id=7, state=JobState.parse("SUSPENDED"))}}
+    of = node_set(replicas=0)
+    done = plan(observed(of, pods=(pod(0),), slurm=slurm(w_0="IDLE+DRAIN"), jobs=asleep), NOW)
+
+    assert removed(done) == []
 
 
 def test_a_new_key_is_brought_into_workers_that_run_and_restarts_none() -> None:
@@ -171,26 +234,13 @@ def test_a_new_key_is_brought_into_workers_that_run_and_restarts_none() -> None:
     done = plan(observed(node_set(replicas=3), pods=pods, membership=renewed), NOW)
 
     assert removed(done) == []
-    told_of = [action.key.name for action in done.actions if isinstance(action, Annotate)]
+    told_of = [action.key.name for action in done.steps if isinstance(action, Annotate)]
     assert told_of == ["w-0"]
     settled = plan(observed(node_set(replicas=3), pods=pods), NOW)
-    assert not [action for action in settled.actions if isinstance(action, Annotate)]
+    assert not [action for action in settled.steps if isinstance(action, Annotate)]
 
 
 # --- updates ----------------------------------------------------------------------------------
-
-
-def test_workers_of_an_old_revision_go_when_no_job_can_be_in_them() -> None:
-    pods = (pod(0, revision="old"), pod(1, revision="old"), pod(2, revision="old", node=""))
-    done = plan(
-        observed(node_set(replicas=3), pods=pods, slurm=slurm(w_0="IDLE+DRAIN", w_1="MIXED")), NOW
-    )
-
-    assert sorted(removed(done)) == ["w-0", "w-2"]
-    assert said(done)["Progressing"] == ("True", "UpdateWaiting")
-    assert "(w-1)" in message(done, "Progressing")
-    assert done.status is not None
-    assert done.status["updatedReplicas"] == 0
 
 
 def test_on_delete_leaves_old_workers_to_the_user() -> None:
@@ -200,14 +250,6 @@ def test_on_delete_leaves_old_workers_to_the_user() -> None:
 
     assert removed(done) == []
     assert said(done)["Progressing"] == ("False", "Settled")
-
-
-def test_of_two_waits_the_first_is_told_and_both_are_not_told_again() -> None:
-    pods = (pod(0, revision="old"), pod(1, revision="old"))
-    done = plan(observed(node_set(replicas=1), pods=pods), NOW)
-
-    assert said(done)["Progressing"] == ("True", "ScaleInWaiting")
-    assert told(plan(observed(after(done, replicas=1), pods=pods), NOW)) == []
 
 
 # --- refusals ---------------------------------------------------------------------------------
@@ -321,14 +363,17 @@ def test_status_counts_pods_and_slurm_nodes() -> None:
 
 def test_a_settled_set_does_nothing_but_keep_what_is_shared() -> None:
     first = plan(observed(node_set(replicas=1)), NOW)
-    done = plan(observed(after(first, replicas=1), pods=(pod(0),)), NOW)
+    shows_idle = with_conditions(pod(0), "Idle")
+    knows = slurm(w_0="IDLE")
+    done = plan(observed(after(first, replicas=1), pods=(shows_idle,), slurm=knows), NOW)
 
-    assert [type(action) for action in done.actions] == [Apply, Apply]
+    assert [type(action) for action in done.steps] == [Apply, Apply]
     assert said(done) == {
         "Ready": ("True", "Counted"),
         "Available": ("True", "Counted"),
         "Progressing": ("False", "Settled"),
         "Degraded": ("False", "BestEffortWorkers"),
+        "Registered": ("True", "Registered"),
     }
     assert done.again is None
 
@@ -355,7 +400,7 @@ def test_a_key_that_slurm_may_not_know_is_told_and_workers_are_made_all_the_same
 def test_ssh_brings_its_configuration() -> None:
     done = plan(observed(node_set(ssh={"enabled": True, "extraSshdConfig": "UsePAM no"})), NOW)
 
-    (config,) = [a.body for a in done.actions if isinstance(a, Apply) and a.kind == CONFIG_MAP]
+    (config,) = [a.body for a in done.steps if isinstance(a, Apply) and a.kind == CONFIG_MAP]
     assert config["metadata"]["name"] == "w-ssh-config"
     assert "UsePAM no" in config["data"]["sshd_config"]
     assert "UsePAM yes" not in config["data"]["sshd_config"]

@@ -1,9 +1,12 @@
 import pytest
 
-from tests.unit.operator.workers.observed import pod
+from tests.unit.operator.workers.observed import pod, worker
 from windlass.api import labels
 from windlass.kube.objects import Pod
 from windlass.operator.workers.ranking import rank
+from windlass.operator.workers.worker import Worker
+from windlass.slurm.model import Job, Node
+from windlass.values.states import NodeState
 
 
 def noted(ordinal: int, annotation: str, value: str) -> Pod:
@@ -51,4 +54,39 @@ COST, DEADLINE, CORDON = labels.POD_DELETION_COST, labels.POD_DEADLINE, labels.P
     ],
 )
 def test_the_worker_that_loses_least_goes_first(first: Pod, second: Pod) -> None:
+    assert rank(worker(first)) < rank(worker(second))
+
+
+def state(said: str) -> Node:
+    return Node(name="w", state=NodeState.parse(said))
+
+
+def job(number: int, ends_at: int | None) -> Job:
+    return Job(id=number, ends_at=ends_at)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (worker(pod(0), state("IDLE")), worker(pod(1), state("MIXED"))),
+        (
+            worker(pod(0), state("MIXED"), job(1, 100)),
+            worker(pod(1), state("MIXED"), job(2, 90), job(3, 110)),
+        ),
+        (
+            worker(pod(0), state("MIXED"), job(1, 100)),
+            worker(pod(1), state("MIXED"), job(2, None)),
+        ),
+        (worker(pod(0), state("IDLE+DRAIN")), worker(pod(1), state("IDLE"))),
+    ],
+    ids=["idle", "its last job ends sooner", "its job ends at all", "drained"],
+)
+def test_what_slurm_says_counts_before_numbers(first: Worker, second: Worker) -> None:
     assert rank(first) < rank(second)
+
+
+def test_who_was_chosen_before_stays_chosen_though_its_jobs_take_longer() -> None:
+    chosen = worker(pod(0), state("MIXED+DRAIN"), job(1, 900))
+    other = worker(pod(1), state("MIXED"), job(2, 100))
+
+    assert rank(chosen, condemned=True) < rank(other) < rank(chosen)

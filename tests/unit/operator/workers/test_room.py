@@ -12,6 +12,7 @@ from windlass.operator.executor import Subject
 from windlass.operator.plan import Delete
 from windlass.operator.reconciler import Room
 from windlass.operator.site import Site
+from windlass.operator.slurms.seen import Seen
 from windlass.operator.workers.observe import Observed, Observer
 from windlass.operator.workers.plan import plan
 from windlass.slurm.model import Node
@@ -76,7 +77,7 @@ def test_a_pod_that_got_a_node_since_it_was_seen_stays() -> None:
             subject = Subject(kinds.NODE_SET, document.metadata)
             failures = await stage.executor.carry_out(subject, stale)
 
-            assert [each.key.name for each in stale.actions if isinstance(each, Delete)] == ["w-0"]
+            assert [each.key.name for each in stale.steps if isinstance(each, Delete)] == ["w-0"]
             assert failures == []
             assert "deletionTimestamp" not in (await stage.live(kinds.POD, "w-0"))["metadata"]
 
@@ -128,7 +129,11 @@ def test_pods_of_a_set_that_is_gone_are_waited_for() -> None:
 
 
 def seeing(nodes: dict[str, Node] | None) -> Room[Observed]:
-    return Room(kinds.NODE_SET, Observer(Site(), lambda _: nodes).observe, plan)
+    return Room(
+        kinds.NODE_SET,
+        Observer(Site(), lambda _: None if nodes is None else Seen(nodes)).observe,
+        plan,
+    )
 
 
 async def shown(stage: Stage, name: str) -> tuple[list[str], str | None]:
@@ -165,25 +170,5 @@ def test_pods_show_slurms_state_and_nothing_is_written_at_rest() -> None:
             assert await shown(stage, "w-1") == (["Allocated"], "true")
             # Two labels, three pods' conditions, and the status of the set.
             assert stage.writes() == before + 6
-
-    asyncio.run(story())
-
-
-def test_of_workers_too_many_the_drained_go_and_the_others_stay() -> None:
-    async def story() -> None:
-        nodes = slurm(w_0="IDLE+DRAIN", w_1="MIXED+DRAIN", w_2="IDLE")
-        async with staged(seeing(nodes)) as stage:
-            await cluster(stage, replicas=3)
-            await stage.settle("w")
-            await place(stage, "w-0", "w-1", "w-2")
-            await stage.change(kinds.NODE_SET, "w", {"spec": {"replicas": 0}})
-            await stage.settle("w")
-
-            going = [
-                name
-                for name in await pods(stage)
-                if "deletionTimestamp" in (await stage.live(kinds.POD, name))["metadata"]
-            ]
-            assert going == ["w-0"]
 
     asyncio.run(story())

@@ -48,9 +48,9 @@ def test_no_job_is_hurt_and_nothing_is_made_twice(
 
     by_name = {each.metadata.name: each for each in pods}
     made = [
-        a.body["metadata"]["name"] for a in done.actions if isinstance(a, Create) and a.kind == POD
+        a.body["metadata"]["name"] for a in done.steps if isinstance(a, Create) and a.kind == POD
     ]
-    removed = [a.key.name for a in done.actions if isinstance(a, Delete)]
+    removed = [a.key.name for a in done.steps if isinstance(a, Delete)]
     assert len(set(made)) == len(made)
     assert not set(made) & set(by_name)
     assert len(pods) + len(made) <= max(replicas, len(pods))

@@ -1,22 +1,19 @@
-"""What Slurm says of a worker, shown on its pod: conditions, and the label that protects it. Pure.
+"""What Slurm says of a worker, shown on its pod: its state as conditions. Pure.
 
 Where Slurm did not answer, or has not registered what runs in the pod, nothing here is a guess:
-conditions of an absent node go, protection stays until Slurm says that the node is not busy.
+conditions of an absent node go, and all of them stay as they were while Slurm is silent.
 """
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from windlass.api import labels
-from windlass.api.node_set import NodeSet
 from windlass.kube.kinds import POD
 from windlass.kube.meta import Condition
 from windlass.kube.objects import Pod
-from windlass.operator.plan import Action, Label, ShowConditions
+from windlass.operator.plan import AtOnce, ShowConditions
+from windlass.operator.workers.course import NOTHING, Outcome, Pass
 from windlass.operator.workers.facts import finished, going
-from windlass.operator.workers.identity import slurm_name
-from windlass.operator.workers.observe import Observed
 from windlass.slurm.model import Node
 from windlass.values.states import NodeState
 
@@ -40,20 +37,18 @@ FLAGS: Final = {
     "NOT_RESPONDING": "NotResponding",
     "UNDRAIN": "Undrain",
 }
-PROTECTED: Final = "true"
 
 
-def marks(observed: Observed, now: datetime) -> Iterator[Action]:
-    """Protection first, since an eviction may be on its way."""
-    workers = [pod for pod in observed.pods if not (going(pod) or finished(pod))]
-    for pod in workers:
-        yield from _protection(observed.node_set, pod, observed.slurm)
-    if observed.slurm is not None:
-        for pod in workers:
-            yield from _shown(pod, observed.slurm.get(slurm_name(pod)), now)
-
-
-# --- conditions ----------------------------------------------------------------------------
+def show(course: Pass) -> Outcome:
+    if course.slurm is None:
+        return NOTHING
+    steps = tuple(
+        step
+        for each in course.workers
+        if not (going(each.pod) or finished(each.pod))
+        for step in _shown(each.pod, each.node, course.now)
+    )
+    return Outcome(actions=(AtOnce(steps),)) if steps else NOTHING
 
 
 def types(state: NodeState) -> list[str]:
@@ -62,7 +57,7 @@ def types(state: NodeState) -> list[str]:
     return [f"{PREFIX}{name}" for name in (BASES[state.base], *flags)]
 
 
-def _shown(pod: Pod, node: Node | None, now: datetime) -> Iterator[Action]:
+def _shown(pod: Pod, node: Node | None, now: datetime) -> Iterator[ShowConditions]:
     found = {each.type: each for each in _ours(pod)}
     # A pod that is on no node has not registered: Slurm speaks of the one before it.
     wanted = types(node.state) if node and pod.spec.node_name else []
@@ -91,25 +86,3 @@ def _condition(type_: str, reason: str, old: Condition | None, now: datetime) ->
         "message": reason,
         "lastTransitionTime": since.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-
-
-# --- protection ----------------------------------------------------------------------------
-
-
-def _protection(node_set: NodeSet, pod: Pod, slurm: Mapping[str, Node] | None) -> Iterator[Action]:
-    label = (pod.metadata.labels or {}).get(labels.POD_PROTECT)
-    busy = _busy(slurm, slurm_name(pod))
-    if not node_set.spec.workload_disruption_protection:
-        busy = False
-    wanted = label if busy is None else PROTECTED if busy else None
-    if label != wanted:
-        meta = pod.metadata
-        yield Label(POD, meta.key, meta.uid, {labels.POD_PROTECT: wanted})
-
-
-def _busy(slurm: Mapping[str, Node] | None, name: str) -> bool | None:
-    """Whether a job is there; None where Slurm does not say so, nor that there is none."""
-    node = (slurm or {}).get(name)
-    if node is None or (node.state.base == "UNKNOWN" and not node.state.busy):
-        return None
-    return node.state.busy

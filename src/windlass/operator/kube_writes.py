@@ -1,0 +1,143 @@
+"""Actions on Kubernetes, carried out; each answers with what is to be told of it, if anything."""
+
+from typing import TypeAlias
+
+from windlass.kube import requests
+from windlass.kube.applying import Rendered, apply_if_different
+from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from windlass.kube.kinds import Kind
+from windlass.kube.meta import Meta
+from windlass.kube.requests import Deletion, FieldManager, Sends
+from windlass.kube.wire import Anything, Document
+from windlass.operator.namesakes import for_that_one
+from windlass.operator.plan import (
+    Annotate,
+    Apply,
+    Body,
+    Create,
+    Delete,
+    Mark,
+    Replace,
+    ShowConditions,
+)
+from windlass.operator.showing import show_conditions
+from windlass.operator.world import CONTENT, View
+from windlass.values.key import Key
+
+MANAGER = FieldManager("windlass-operator")
+
+Done: TypeAlias = tuple[str, str, str] | None
+"""The reason, the action and the note of an event."""
+KubeStep: TypeAlias = Apply | Create | Replace | Delete | Annotate | Mark | ShowConditions
+
+
+class Taken(KubeError):
+    """Something of that name is there and is somebody else's."""
+
+
+class KubeWrites:
+    def __init__(self, client: Sends, view: View) -> None:
+        self._client = client
+        self._view = view
+
+    async def do(self, owner: Meta, step: KubeStep) -> Done:
+        match step:
+            case Apply(kind, body):
+                return await self._apply(kind, body)
+            case Create(kind, body):
+                return await self._create(owner, kind, body)
+            case Replace(kind, body):
+                return await self._replace(kind, body)
+            case Delete():
+                return await self._delete(step)
+            case _:
+                await self._touch(step)
+                return None
+
+    async def _apply(self, kind: Kind, body: Body) -> Done:
+        key = key_of(body)
+        live = await self._live(kind, key)
+        applied = await apply_if_different(self._client, Rendered(kind, body), live, MANAGER)
+        if applied is None:
+            return None
+        if live is None:
+            return "CreateSucceeded", "Create", f"made {named(kind, key)}"
+        fields = ", ".join(applied.fields[:5]) + ("…" if len(applied.fields) > 5 else "")
+        return "PatchSucceeded", "Patch", f"changed {named(kind, key)}: {fields}"
+
+    async def _create(self, owner: Meta, kind: Kind, body: Body) -> Done:
+        key = key_of(body)
+        if await self._live(kind, key) is not None:
+            return None
+        whole = {"apiVersion": kind.api_version, "kind": kind.kind, **body}
+        try:
+            await self._client.send(requests.create(kind, key.namespace, whole, Anything))
+        except AlreadyExists:
+            await self._check_ours(owner, kind, key)
+            return None
+        return "CreateSucceeded", "Create", f"made {named(kind, key)}"
+
+    async def _check_ours(self, owner: Meta, kind: Kind, key: Key) -> None:
+        """What we made a moment ago may not be in the cache yet; what others made is no success."""
+        found = await self._client.send(requests.get(kind, key, Document))
+        owners = found.metadata.owner_references or ()
+        if owners and owner.uid not in {each.uid for each in owners}:
+            raise Taken(
+                f"{named(kind, key)} is there and belongs to {owners[0].kind} {owners[0].name}"
+            )
+
+    async def _replace(self, kind: Kind, body: Body) -> Done:
+        """Its pods live on as orphans and are taken over by what is applied next."""
+        key = key_of(body)
+        live = await self._live(kind, key)
+        if live is not None:
+            how = Deletion(uid=live.metadata.uid, propagation="Orphan")
+            await self._client.send(requests.delete(kind, key, how))
+        await self._client.send(requests.apply(kind, body, MANAGER, Anything))
+        return ("DeleteSucceeded", "Delete", f"made anew: {named(kind, key)}") if live else None
+
+    async def _delete(self, step: Delete) -> Done:
+        if not await self.remove(step.kind, step.key, Deletion(uid=step.uid, version=step.version)):
+            return None
+        return "DeleteSucceeded", "Delete", f"{named(step.kind, step.key)}: {step.reason}"
+
+    async def remove(self, kind: Kind, key: Key, how: Deletion) -> bool:
+        """Whether it was there to be deleted, as it was seen; if not, the watch will tell us."""
+        try:
+            await self._client.send(requests.delete(kind, key, how))
+        except (NotFound, Conflict):
+            return False
+        return True
+
+    async def _touch(self, step: Annotate | Mark | ShowConditions) -> None:
+        """Change a little of what others write, too."""
+        match step:
+            case Annotate(kind, key, annotations):
+                changes = {"metadata": {"annotations": dict(annotations)}}
+                await self._client.send(requests.merge_patch(kind, key, changes, Anything))
+            case Mark(kind, key):
+                with for_that_one():
+                    await self._client.send(requests.merge_patch(kind, key, _marks(step), Anything))
+            case ShowConditions():
+                await show_conditions(self._client, step)
+
+    async def _live(self, kind: Kind, key: Key) -> Document | None:
+        return await self._view.read(kind, key) if kind in CONTENT else self._view.get(kind, key)
+
+
+def _marks(step: Mark) -> Body:
+    changes: Body = {"uid": step.uid}
+    if step.labels:
+        changes["labels"] = dict(step.labels)
+    if step.annotations:
+        changes["annotations"] = dict(step.annotations)
+    return {"metadata": changes}
+
+
+def named(kind: Kind, key: Key) -> str:
+    return f"{kind.kind} {key.name}"
+
+
+def key_of(body: Body) -> Key:
+    metadata = body["metadata"]
+    return Key(metadata.get("namespace", ""), metadata["name"])

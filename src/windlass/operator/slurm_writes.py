@@ -1,0 +1,77 @@
+"""Actions on Slurm, carried out."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, TypeVar
+
+from windlass.operator.plan import ChangeNodes, ForgetNodes, RequeueJobs, Reserve, Unreserve
+from windlass.operator.slurms.seen import Seen
+from windlass.slurm import requests
+from windlass.slurm.call import Request
+from windlass.slurm.errors import Absent, SlurmError
+from windlass.slurm.specs import NodeUpdate
+from windlass.slurm.writes import NodeWriter
+from windlass.values.key import Key
+
+R = TypeVar("R")
+
+SlurmStep: TypeAlias = ChangeNodes | ForgetNodes | Reserve | Unreserve | RequeueJobs
+
+
+class Slurms(Protocol):
+    """Every Slurm, by the key of its Controller."""
+
+    async def send(self, at: Key, request: Request[R]) -> R: ...
+
+    async def fresh(self, at: Key) -> Seen | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _One:
+    slurms: Slurms
+    at: Key
+
+    async def send(self, request: Request[R]) -> R:
+        return await self.slurms.send(self.at, request)
+
+
+class SlurmWrites:
+    def __init__(self, slurms: Slurms) -> None:
+        self._slurms = slurms
+
+    async def fresh(self, at: Key) -> Seen | None:
+        return await self._slurms.fresh(at)
+
+    async def do(self, at: Key, step: SlurmStep) -> None:
+        match step:
+            case ChangeNodes(names, update):
+                await self._change(at, names, update)
+            case ForgetNodes(names):
+                await self._forget(at, names)
+            case Reserve(spec):
+                await self._slurms.send(at, requests.write_reservation(spec))
+            case Unreserve(name):
+                with suppress(Absent):
+                    await self._slurms.send(at, requests.delete_reservation(name))
+            case RequeueJobs(jobs):
+                await self._slurms.send(at, requests.requeue_jobs(jobs))
+
+    async def _change(self, at: Key, names: tuple[str, ...], update: NodeUpdate) -> None:
+        """A node that is gone needs no change: the mirror will show it."""
+        failed = await NodeWriter(_One(self._slurms, at)).change(names, update)
+        for error in failed.values():
+            if not isinstance(error, Absent):
+                raise error
+
+    async def _forget(self, at: Key, names: tuple[str, ...]) -> None:
+        """One that Slurm will not let go, such as a reserved one, does not keep the others."""
+        refused: SlurmError | None = None
+        for name in names:
+            try:
+                await self._slurms.send(at, requests.delete_node(name))
+            except Absent:
+                continue
+            except SlurmError as error:
+                refused = error
+        if refused is not None:
+            raise refused

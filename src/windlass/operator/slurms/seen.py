@@ -1,0 +1,74 @@
+"""What is known of one Slurm at a moment. Where Slurm does not answer there is no such thing."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from windlass.slurm.model import Job, Node, Reservation
+from windlass.slurm.table import Change
+from windlass.values.hostlist import expand
+from windlass.values.malformed import Malformed
+
+NO_JOBS: Final[Mapping[str, Job]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    nodes: Mapping[str, Node]
+    jobs: Mapping[str, Mapping[str, Job]] = field(default_factory=dict)
+    """By the name of a node, the jobs that hold it."""
+    reservations: Mapping[str, Reservation] | None = None
+    """By name; None where they were not read."""
+
+    def on(self, node: str) -> Mapping[str, Job]:
+        """The jobs that hold a node, by their number."""
+        return self.jobs.get(node, NO_JOBS)
+
+    def free(self, node: str) -> bool:
+        """Whether no job is on it and none can come: it is drained or down.
+
+        Slurm calls a node idle whose only job is suspended, so jobs are asked, too.
+        """
+        known = self.nodes.get(node)
+        if known is None or known.state.busy or self.on(node):
+            return False
+        return known.state.drained or known.state.down
+
+
+class Occupancy:
+    """Which jobs hold which nodes, kept up as jobs change: work for each change, not each job."""
+
+    def __init__(self) -> None:
+        self.by_node: dict[str, dict[str, Job]] = {}
+
+    def take(self, change: Change[Job]) -> frozenset[str]:
+        """Note a change of a job, and answer which nodes it concerns."""
+        before = frozenset(_held(change.before))
+        after = frozenset(_held(change.after))
+        for node in before - after:
+            self._release(node, change.name)
+        if change.after is not None:
+            for node in after:
+                self.by_node.setdefault(node, {})[change.name] = change.after
+        return before | after
+
+    def _release(self, node: str, job: str) -> None:
+        held = self.by_node.get(node, {})
+        held.pop(job, None)
+        if not held:
+            self.by_node.pop(node, None)
+
+
+def holds(job: Job) -> bool:
+    """Whether it has nodes: also while it is suspended, when Slurm may call them idle."""
+    return job.state.running or job.state.suspended or job.state.completing
+
+
+def _held(job: Job | None) -> Iterator[str]:
+    if job is None or not job.nodes or not holds(job):
+        return
+    try:
+        yield from expand(job.nodes)
+    except Malformed:
+        return

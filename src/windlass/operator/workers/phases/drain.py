@@ -1,0 +1,102 @@
+"""Drains what shall take no new job, and gives back what we drained without a cause any more.
+
+What an administrator drained, set down or gave a reason to is his: it is neither drained over nor
+given back. We know our own by how their reasons begin.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from windlass.operator.plan import Action, ChangeNodes
+from windlass.operator.workers.course import NOTHING, Outcome, Pass
+from windlass.operator.workers.facts import finished, going, ready_since
+from windlass.operator.workers.worker import OURS, Worker, ours
+from windlass.slurm.specs import NodeUpdate
+from windlass.values.reason import Reason
+
+GIVEN_BACK: Final = Reason("Undrain", "the cause of its drain is over")
+BACK: Final = Reason("Resume", "its pod runs again")
+
+
+def drain(course: Pass) -> Outcome:
+    if course.slurm is None:
+        return NOTHING
+    wanted = {**course.found.drain, **course.found.leave}
+    workers = [each for each in course.workers if not (going(each.pod) or finished(each.pod))]
+    return Outcome(
+        actions=(
+            *_drains(each for each in _pairs(workers, wanted)),
+            *_changes("UNDRAIN", GIVEN_BACK, (w for w in workers if _returns(w, wanted))),
+            *_changes("RESUME", BACK, (w for w in workers if _resumes(w, wanted))),
+        ),
+        waits=tuple(_foreign(workers, wanted)),
+    )
+
+
+def reason_of(cause: Reason) -> str:
+    return f"{OURS}{cause.sentence}"
+
+
+def _pairs(workers: Iterable[Worker], wanted: dict[str, Reason]) -> Iterator[tuple[Worker, Reason]]:
+    for worker in workers:
+        cause = wanted.get(worker.pod.metadata.name)
+        if cause is not None and _must_drain(worker, cause):
+            yield worker, cause
+
+
+def _must_drain(worker: Worker, cause: Reason) -> bool:
+    node = worker.node
+    if node is None or (node.reason and not ours(node.reason)):
+        return False
+    if node.state.drain:  # without a reason it was drained by somebody else
+        return ours(node.reason) and node.reason != reason_of(cause)
+    # A node that is down gets no job; its reason says why it is down.
+    return not node.state.down
+
+
+def _drains(found: Iterable[tuple[Worker, Reason]]) -> Iterator[Action]:
+    """One call for each reason."""
+    alike: dict[Reason, list[str]] = {}
+    for worker, cause in found:
+        alike.setdefault(cause, []).append(worker.name)
+    for cause, names in alike.items():
+        yield ChangeNodes(tuple(names), NodeUpdate(state="DRAIN", reason=reason_of(cause)), cause)
+
+
+def _changes(state: str, why: Reason, workers: Iterable[Worker]) -> Iterator[Action]:
+    names = tuple(each.name for each in workers)
+    if names:
+        yield ChangeNodes(names, NodeUpdate(state=state), why)
+
+
+def _returns(worker: Worker, wanted: dict[str, Reason]) -> bool:
+    return bool(worker.drained_by_us) and worker.pod.metadata.name not in wanted
+
+
+def _resumes(worker: Worker, wanted: dict[str, Reason]) -> bool:
+    """Whether a pod that went, and set its node down, has come back and registered."""
+    node, since = worker.node, ready_since(worker.pod)
+    if node is None or since is None or worker.pod.metadata.name in wanted:
+        return False
+    left = node.state.down and ours(node.reason) and not node.state.drain
+    return left and not node.state.not_responding and _registered(worker)
+
+
+def _registered(worker: Worker) -> bool:
+    """Whether slurmd has started since the pod did: before that Slurm speaks of the one before."""
+    started, begun = worker.pod.status.start_time, worker.node and worker.node.slurmd_started_at
+    return bool(started and begun and begun >= int(started.timestamp()))
+
+
+def _foreign(workers: Iterable[Worker], wanted: dict[str, Reason]) -> Iterator[Reason]:
+    """Who should be drained and cannot be, since somebody else has given its node a reason."""
+    for worker in workers:
+        node = worker.node
+        if node is None or worker.pod.metadata.name not in wanted:
+            continue
+        if node.reason and not (ours(node.reason) or node.state.drain or node.state.down):
+            sentence = (
+                f"{worker.name} is not drained, since an administrator gave it the reason "
+                f"{node.reason!r}; drain it, or take the reason away"
+            )
+            yield Reason("ReasonOfOthers", sentence)

@@ -1,0 +1,99 @@
+"""Workers of an old revision are replaced, a few at a time, none with a job in it.
+
+The budget is `maxUnavailable` less all that is unavailable already: slots without a pod, workers
+that are not available, and those that leave. An old worker that is not ready anyway goes at once
+and costs nothing. A new one that does not come up for PATIENCE stops to count as soon as others of
+its revision have come up: one bad host does not hold the rest for ever; a bad template does.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from windlass.api.node_set import NodeSet
+from windlass.operator.workers.course import NOTHING, Outcome, Pass
+from windlass.operator.workers.facts import available_in
+from windlass.operator.workers.phases.scale import of_the_set
+from windlass.operator.workers.ranking import Rank, rank
+from windlass.operator.workers.revision import revision_of
+from windlass.operator.workers.worker import Worker
+from windlass.values.reason import Reason
+
+UPDATE: Final = "is updated"
+PATIENCE: Final = 600.0
+
+
+def update(course: Pass) -> Outcome:
+    strategy = course.observed.node_set.spec.update_strategy
+    old = [each for each in course.staying if _old(course, each)]
+    if not old or strategy.type != "RollingUpdate":
+        return NOTHING
+    if strategy.paused:
+        sentence = f"{len(old)} workers have an old revision; updateStrategy.paused keeps them"
+        return Outcome(waits=(Reason("UpdatePaused", sentence),))
+    dead = [each for each in old if not _available(course, each)]
+    alive = sorted((each for each in old if _available(course, each)), key=_loses_least)
+    taken = dead + alive[: max(0, budget(course))]
+    why = of_the_set(course.observed.node_set, UPDATE, "Update")
+    leave = dict.fromkeys((each.pod.metadata.name for each in taken), why)
+    waits = (_held(course, old),) if len(taken) < len(old) else ()
+    return Outcome(leave=leave, waits=waits)
+
+
+def budget(course: Pass) -> int:
+    """How many available workers of an old revision may be taken now."""
+    wanted = course.observed.node_set.spec.replicas if _counted(course) else len(course.workers)
+    most = max_unavailable(course.observed.node_set, wanted)
+    up = sum(_available(course, each) for each in course.staying)
+    return most - max(0, wanted - up - _given_up(course))
+
+
+def max_unavailable(node_set: NodeSet, wanted: int) -> int:
+    """At least one, or nothing would ever be updated; a share is rounded up."""
+    given = node_set.spec.update_strategy.rolling_update.max_unavailable
+    if isinstance(given, int):
+        return max(1, given)
+    share = given.removesuffix("%")
+    return max(1, math.ceil(int(share) * wanted / 100)) if share.isdecimal() else 1
+
+
+def _given_up(course: Pass) -> int:
+    """New workers that have not come up for long, though others of their revision have."""
+    new = [each for each in course.staying if revision_of(each.pod) == course.revision]
+    if not any(_available(course, each) for each in new):
+        return 0
+    return sum(not _available(course, each) and _age(course, each) > PATIENCE for each in new)
+
+
+def _counted(course: Pass) -> bool:
+    return course.observed.node_set.spec.scaling_mode == "StatefulSet"
+
+
+def _old(course: Pass, worker: Worker) -> bool:
+    return revision_of(worker.pod) != course.revision
+
+
+def _available(course: Pass, worker: Worker) -> bool:
+    least = course.observed.node_set.spec.min_ready_seconds
+    return available_in(worker.pod, least, course.now) == 0
+
+
+def _age(course: Pass, worker: Worker) -> float:
+    created = worker.pod.metadata.creation_timestamp
+    return (course.now - created).total_seconds() if created else 0.0
+
+
+def _loses_least(worker: Worker) -> Rank:
+    return rank(worker, condemned=worker.drained_by_us.endswith(UPDATE))
+
+
+def _held(course: Pass, old: Sequence[Worker]) -> Reason:
+    down = [
+        each
+        for each in course.staying
+        if revision_of(each.pod) == course.revision and not _available(course, each)
+    ]
+    sentence = f"{len(old)} workers have an old revision and go a few at a time"
+    if down:
+        sentence += f"; {len(down)} new ones are not available yet"
+    return Reason("RollingUpdate", sentence)

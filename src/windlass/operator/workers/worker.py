@@ -1,0 +1,58 @@
+"""A worker as a pass sees it: its pod, its node in Slurm, its jobs, and the host it is on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from windlass.kube.objects import Node as Host
+from windlass.kube.objects import Pod
+from windlass.operator.plan import Leaving
+from windlass.operator.workers.identity import slurm_name
+from windlass.operator.workers.observe import Observed
+from windlass.slurm.model import Job, Node
+
+OURS = "slurm-operator: "
+"""How every reason that we give to Slurm begins: as Slinky's do, whose drains we take over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    pod: Pod
+    name: str
+    """In Slurm."""
+    node: Node | None
+    """None where Slurm does not know it; who asks must know that Slurm answers."""
+    jobs: Mapping[str, Job]
+    host: Host | None
+
+    @property
+    def leaving(self) -> Leaving:
+        return Leaving(self.pod.metadata.key, self.pod.metadata.uid, self.name)
+
+    @property
+    def label(self) -> str:
+        meta = self.pod.metadata
+        return f"Pod ({meta.namespace}/{meta.name})"
+
+    @property
+    def drained_by_us(self) -> str:
+        """Why we drained it, in the words that we gave to Slurm; empty if we did not."""
+        if self.node is None or not self.node.state.drain:
+            return ""
+        return self.node.reason.removeprefix(OURS) if ours(self.node.reason) else ""
+
+
+def ours(reason: str) -> bool:
+    return reason.startswith(OURS)
+
+
+def workers(observed: Observed) -> tuple[Worker, ...]:
+    """All pods of the set, also those that are on their way out."""
+    seen = observed.slurm
+
+    def worker(pod: Pod) -> Worker:
+        name = slurm_name(pod)
+        node = seen.nodes.get(name) if seen else None
+        jobs = seen.on(name) if seen else {}
+        return Worker(pod, name, node, jobs, observed.hosts.get(pod.spec.node_name))
+
+    return tuple(worker(pod) for pod in observed.pods)
