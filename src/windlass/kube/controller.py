@@ -23,9 +23,11 @@ class Terminal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Requeue:
-    """When a pass wants its key again if nothing else asks for it."""
+    """When a pass wants its key again if nothing else asks for it, and how long the key rests
+    whoever asks: many wakes of a dear pass become one."""
 
     after: float | None = None
+    rest: float = 0.0
 
     @classmethod
     def never(cls) -> "Requeue":
@@ -38,7 +40,7 @@ class Requeue:
     def soonest(self, other: "Requeue") -> "Requeue":
         """The earlier of two wishes."""
         wishes = [wish.after for wish in (self, other) if wish.after is not None]
-        return Requeue(min(wishes, default=None))
+        return Requeue(min(wishes, default=None), max(self.rest, other.rest))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,12 +106,14 @@ class Controller(Generic[K]):
                 key = await self._queue.take()
             except Closed:
                 return
+            rest = 0.0
             try:
-                await self._pass(key)
+                rest = await self._pass(key)
             finally:
-                self._queue.done(key)
+                self._queue.done(key, rest)
 
-    async def _pass(self, key: K) -> None:
+    async def _pass(self, key: K) -> float:
+        """Answers how long the key has to rest."""
         started = self._started[key] = self._clock()
         slow = asyncio.get_running_loop().call_later(self._pace.slow, self._tell_slow, key)
         error: Exception | None = None
@@ -127,6 +131,7 @@ class Controller(Generic[K]):
             slow.cancel()
             del self._started[key]
         self._conclude(key, self._clock() - started, requeue, error)
+        return requeue.rest
 
     def _conclude(self, key: K, seconds: float, requeue: Requeue, error: Exception | None) -> None:
         wait = requeue.after

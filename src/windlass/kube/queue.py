@@ -194,6 +194,7 @@ class Queue(Generic[K]):
         self._drained = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
+        self._resting: dict[K, asyncio.TimerHandle] = {}
         self._closed = False
 
     def __len__(self) -> int:
@@ -243,13 +244,25 @@ class Queue(Generic[K]):
         self._meter.depth(len(self._schedule))
         return key
 
-    def done(self, key: K) -> None:
+    def done(self, key: K, rest: float = 0.0) -> None:
+        """The taker is free; the key is handed out again after its rest at the soonest."""
+        if rest > 0 and not self._closed:
+            self._resting[key] = asyncio.get_running_loop().call_later(rest, self._rested, key)
+        else:
+            self._rested(key)
+
+    def _rested(self, key: K) -> None:
+        timer = self._resting.pop(key, None)
+        if timer is not None:
+            timer.cancel()
         self._schedule.done(key, self.clock())
         self._changed()
 
     def close(self) -> None:
         """Take no more keys in and drop the delayed ones; those ready are still handed out."""
         self._closed = True
+        for key in tuple(self._resting):
+            self._rested(key)
         self._schedule.forget_later()
         self._set_timer()
         while self._takers:

@@ -194,6 +194,8 @@ class Plan:
     again: float | None = None
     slurm: Key | None = None
     """The Controller whose Slurm is meant."""
+    rest: float = 0.0
+    """Seconds before the next pass, whoever asks for it."""
 
     @property
     def steps(self) -> Iterator[Step]:

@@ -98,4 +98,4 @@ class Reconciler(Generic[O]):
     def _concluded(self, failures: list[Failure], plan: Plan) -> Requeue:
         if failures:
             raise NotCarriedOut("; ".join(str(failure) for failure in failures))
-        return Requeue(plan.again)
+        return Requeue(plan.again, plan.rest)

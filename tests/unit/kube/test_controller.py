@@ -73,6 +73,31 @@ def test_a_pass_may_ask_for_another_after_some_seconds() -> None:
     assert (diary.count("again"), diary.count("done")) == (2, 1)
 
 
+def test_a_key_rests_as_long_as_its_pass_says_however_often_it_is_asked_for() -> None:
+    diary = Diary()
+
+    async def main() -> None:
+        queue: Queue[str] = Queue(clock)
+
+        async def reconcile(key: str) -> Requeue:
+            diary.wrote(key)
+            return Requeue(rest=3.0 if key == "a" else 0.0)
+
+        controller = Controller("demo", reconcile, queue, pace=Pace(workers=1))
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(controller.run())
+            for _ in range(5):
+                queue.add("a")
+                queue.add("b")
+                await asyncio.sleep(1)
+            assert await queue.drain(within=100) == frozenset()
+
+    run(main())
+    # The last does not rest to its end: the queue is closed.
+    assert [moment for moment, key in diary.passes if key == "a"] == [0, 3, 5]
+    assert [moment for moment, key in diary.passes if key == "b"] == [0, 1, 2, 3, 4]
+
+
 def test_an_exception_backs_off_and_success_forgets_it() -> None:
     diary = Diary()
 

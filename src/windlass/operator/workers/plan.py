@@ -36,6 +36,10 @@ PHASES: Final[tuple[Phase, ...]] = (
     *(create, show, keys, register),
 )
 LOOK_AGAIN: Final = 60.0
+REST: Final = 0.0002
+"""Seconds of rest for each worker: a pass costs a fifth of that, and so passes cost a fifth of the
+time however much changes."""
+MOST_REST: Final = 3.0
 
 
 def plan(observed: Observed, now: datetime) -> Plan:
@@ -57,6 +61,7 @@ def _serve(observed: Observed, cluster: Membership, now: datetime) -> Plan:
         status(observed, judged, now),
         again,
         cluster.controller.metadata.key,
+        rest=min(MOST_REST, REST * len(observed.pods)),
     )
 
 

@@ -19,7 +19,7 @@ def scale(course: Pass) -> Outcome:
         return NOTHING
     missing = absent(observed.node_set, observed.pods)
     surplus = max(0, len(course.staying) - observed.node_set.spec.replicas)
-    chosen = sorted(course.staying, key=_loses_least)[:surplus]
+    chosen = sorted(course.staying, key=_loses_least)[:surplus] if surplus else []
     why = of_the_set(observed.node_set, SCALE_IN, "ScaleIn")
     leave = dict.fromkeys((each.pod.metadata.name for each in chosen), why)
     return Outcome(leave=leave) + wanted_workers(course, missing)

@@ -1,0 +1,204 @@
+"""Plans carried out: many writes side by side, Slurm asked before a worker goes."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import pytest
+
+from tests.unit.operator.staging import NOW, Told
+from windlass.kube import kinds, requests
+from windlass.kube.meta import Meta
+from windlass.kube.reflector import Mirror
+from windlass.kube.wire import Document
+from windlass.operator.executor import Executor, Failure, Subject
+from windlass.operator.plan import (
+    Action,
+    AtOnce,
+    ChangeNodes,
+    Create,
+    ForgetNodes,
+    Leaving,
+    Plan,
+    RequeueJobs,
+    Reserve,
+    Retire,
+    Unreserve,
+)
+from windlass.operator.slurms.seen import Seen
+from windlass.operator.world import RESOURCES, World, watches
+from windlass.slurm.call import Request
+from windlass.slurm.errors import Absent, Refused, SlurmError
+from windlass.slurm.model import Job, Node
+from windlass.slurm.specs import NodeUpdate, ReservationSpec
+from windlass.testing.fake_kube import FakeKube
+from windlass.values.key import Key
+from windlass.values.reason import Reason
+from windlass.values.states import JobState, NodeState
+
+R = TypeVar("R")
+AT = Key("hpc", "slurm")
+WHY = Reason("ScalingDown", "too many")
+
+
+@dataclass
+class Slurm:
+    seen: Seen | None = None
+    refuses: dict[str, SlurmError] = field(default_factory=dict)
+    """By the path of a request."""
+    asked: list[str] = field(default_factory=list)
+
+    async def send(self, at: Key, request: Request[R]) -> R:
+        assert at == AT
+        self.asked.append(f"{request.method} {request.path}")
+        if request.path in self.refuses:
+            raise self.refuses[request.path]
+        return None  # type: ignore[return-value] # nobody reads it
+
+    async def fresh(self, at: Key) -> Seen | None:
+        assert at == AT
+        return self.seen
+
+
+@dataclass
+class Done:
+    failures: list[Failure]
+    pods: list[str]
+    told: list[str]
+
+
+def seen(**states: str) -> Seen:
+    named = {name.replace("_", "-"): state for name, state in states.items()}
+    return Seen({n: Node(name=n, state=NodeState.parse(s)) for n, s in named.items()})
+
+
+def carried(slurm: Slurm, *actions: Action, pods: int = 0) -> Done:
+    """Carry actions out on so many pods w-0, w-1, ... that are there."""
+
+    async def story() -> Done:
+        kube = FakeKube(lambda: NOW, RESOURCES)
+        watched = watches(())
+        world = World(kube, Mirror(kube, watched), watched)
+        made = {"metadata": {"name": "hpc"}}
+        await kube.send(requests.create(kinds.NAMESPACE, "", made, Document))
+        for number in range(pods):
+            await kube.send(requests.create(kinds.POD, "hpc", pod(f"w-{number}"), Document))
+        told = Told()
+        executor = Executor(kube, world, told, slurm)
+        subject = Subject(kinds.NODE_SET, Meta(name="w", namespace="hpc", uid="u"))
+        failures = await executor.carry_out(subject, Plan(actions, slurm=AT))
+        page = await kube.send(requests.list_page(kinds.POD, Document))
+        return Done(failures, sorted(each.metadata.name for each in page.items or ()), told.reasons)
+
+    return asyncio.run(story())
+
+
+def pod(name: str) -> dict[str, Any]:
+    spec = {"containers": [{"name": "slurmd", "image": "x"}]}
+    return {"metadata": {"name": name, "namespace": "hpc", "uid": name}, "spec": spec}
+
+
+def leaving(*names: str) -> tuple[Leaving, ...]:
+    return tuple(Leaving(Key("hpc", name), "", name) for name in names)
+
+
+# --- workers that go ----------------------------------------------------------------------------
+
+
+def test_of_workers_that_leave_those_go_that_slurm_still_calls_free() -> None:
+    slurm = Slurm(seen(w_0="IDLE+DRAIN", w_1="MIXED+DRAIN", w_2="IDLE", w_3="DOWN"))
+    done = carried(slurm, Retire(leaving("w-0", "w-1", "w-2", "w-3"), WHY), pods=4)
+
+    assert (done.pods, done.failures) == (["w-1", "w-2"], [])
+    assert done.told == ["ScalingDown"]
+
+
+def test_a_job_that_is_suspended_keeps_its_worker() -> None:
+    free = seen(w_0="IDLE+DRAIN")
+    asleep = {"w-0": {"7": Job(id=7, state=JobState.parse("SUSPENDED"))}}
+    done = carried(Slurm(Seen(free.nodes, asleep)), Retire(leaving("w-0"), WHY), pods=1)
+
+    assert done.pods == ["w-0"]
+
+
+def test_nobody_goes_if_slurm_does_not_answer_now() -> None:
+    done = carried(Slurm(None), Retire(leaving("w-0"), WHY), pods=1)
+
+    assert done.pods == ["w-0"]
+    assert [str(each) for each in done.failures] == [
+        "Delete w-0: it did not say whether their nodes are free: they stay"
+    ]
+    assert done.told == ["DeleteFailed"]
+
+
+def test_a_worker_that_registered_meanwhile_is_not_unknown_any_more() -> None:
+    slurm = Slurm(seen(w_0="IDLE+DRAIN"))
+    done = carried(slurm, Retire(leaving("w-0", "w-1"), WHY, unknown=True), pods=2)
+
+    assert done.pods == ["w-0"]
+
+
+# --- many at once -------------------------------------------------------------------------------
+
+
+def test_many_pods_are_made_side_by_side_and_not_told_one_by_one() -> None:
+    made = AtOnce(tuple(Create(kinds.POD, pod(f"w-{n}")) for n in range(100)))
+    done = carried(Slurm(), made)
+
+    assert (len(done.pods), done.told, done.failures) == (100, [], [])
+
+
+def test_one_that_fails_does_not_keep_the_others_and_is_told() -> None:
+    bodies = [pod(f"w-{n}") for n in range(30)]
+    bodies[0] = {"metadata": {"name": "Bad Name", "namespace": "hpc"}, "spec": {}}
+    done = carried(Slurm(), AtOnce(tuple(Create(kinds.POD, each) for each in bodies)))
+
+    assert len(done.pods) == 29
+    assert len(done.failures) == 1
+    assert done.told == ["CreateFailed"]
+
+
+def test_where_a_whole_batch_fails_the_rest_is_not_tried() -> None:
+    bad = [{"metadata": {"name": f"Bad {n}", "namespace": "hpc"}, "spec": {}} for n in range(100)]
+    done = carried(Slurm(), AtOnce(tuple(Create(kinds.POD, each) for each in bad)))
+
+    assert len(done.failures) == 8
+    assert done.told == ["CreateFailed"]
+
+
+# --- in Slurm -----------------------------------------------------------------------------------
+
+DRAIN = ChangeNodes(("w-0", "w-1"), NodeUpdate(state="DRAIN", reason="why"), WHY)
+
+
+@pytest.mark.parametrize(
+    ("action", "asked"),
+    [
+        (DRAIN, ["POST /nodes/"]),
+        (Reserve(ReservationSpec(name="maint"), WHY), ["POST /reservation"]),
+        (Unreserve("maint", WHY), ["DELETE /reservation/maint"]),
+        (RequeueJobs((7, 8), WHY), ["POST /jobs/requeue"]),
+    ],
+)
+def test_slurm_is_changed_by_one_call_and_that_is_told(action: Action, asked: list[str]) -> None:
+    slurm = Slurm()
+    done = carried(slurm, action)
+
+    assert (slurm.asked, done.failures, done.told) == (asked, [], ["ScalingDown"])
+
+
+def test_what_is_gone_already_is_no_failure() -> None:
+    gone = Absent("no such node")
+    paths = ("/nodes/", "/node/w-0", "/node/w-1", "/reservation/maint")
+    slurm = Slurm(refuses=dict.fromkeys(paths, gone))
+    forget = ForgetNodes(("w-0", "w-1"), WHY)
+
+    assert carried(slurm, DRAIN, forget, Unreserve("maint", WHY)).failures == []
+
+
+def test_a_refusal_of_slurm_is_told_with_its_target() -> None:
+    slurm = Slurm(refuses={"/reservation": Refused("no such user")})
+    done = carried(slurm, Reserve(ReservationSpec(name="maint"), WHY))
+
+    assert [str(each) for each in done.failures] == ["SlurmReservation maint: no such user"]
+    assert done.told == ["SlurmReservationFailed"]
