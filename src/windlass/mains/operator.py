@@ -64,6 +64,16 @@ def run(  # noqa: PLR0913 - each is a flag
         str,
         typer.Option(help="Node conditions that become reasons of drains, separated by commas."),
     ] = "",
+    drain_node_conditions: Annotated[
+        str,
+        typer.Option(help="Node conditions that drain workers while they are true, by commas."),
+    ] = "",
+    drain_node_taints: Annotated[
+        str, typer.Option(help="Keys of node taints that drain workers, separated by commas.")
+    ] = "",
+    starting_workers: Annotated[
+        int, typer.Option(help="The most workers of a NodeSet that start at a time.", min=1)
+    ] = 1000,
     leader_elect_namespace: Annotated[
         str, typer.Option(help="Where the lease is; the pod's own if empty.")
     ] = "",
@@ -115,6 +125,9 @@ def run(  # noqa: PLR0913 - each is a flag
         images=images,
         domain=_domain(),
         propagated_node_conditions=_words(propagated_node_conditions),
+        drain_node_conditions=_words(drain_node_conditions),
+        drain_node_taints=_words(drain_node_taints),
+        starting_workers=starting_workers,
     )
     asyncio.run(_run(reached, options, site))
 
