@@ -12,6 +12,8 @@ from windlass.local.slurm import IMAGES, OPERATOR_NAMESPACE, Slurm
 from windlass.testing.local import LocalCluster
 from windlass.testing.operated import Operated
 
+UNHEALTHY = "GpuBroken"
+"""The node condition that drains workers."""
 CONTROLLER = """
 apiVersion: slinky.slurm.net/v1beta1
 kind: Controller
@@ -45,7 +47,7 @@ def operator(cluster: LocalCluster, helm: Helm) -> Iterator[Slurm]:
     cluster.kubectl(
         "label", "namespace", OPERATOR_NAMESPACE, "pod-security.kubernetes.io/enforce=restricted"
     )
-    installed.install_operator()
+    installed.install_operator({"drainNodeConditions": [UNHEALTHY]})
     for deployment in ("windlass-operator", "windlass-operator-webhook"):
         cluster.kubectl(
             *("rollout", "status", f"deployment/{deployment}"),

@@ -203,7 +203,8 @@ def test_while_slurm_is_silent_nobody_is_drained_or_removed() -> None:
     assert drained(done) == {}
     assert removed(done) == []
     assert message(done, "Progressing") == (
-        "1 workers that should go (w-1) stay: Slurm does not answer"
+        "1 workers that should go (w-1) stay, since Slurm does not answer; "
+        "it is asked through the RestApi of Controller slurm"
     )
 
 

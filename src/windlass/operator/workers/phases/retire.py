@@ -25,7 +25,7 @@ def retire(course: Pass) -> Outcome:
     seen = course.slurm
     if seen is None:
         actions = _never_ran(course, fresh)
-        waits = (_silent(placed),) if placed else ()
+        waits = (_silent(course, placed),) if placed else ()
         return Outcome(actions=actions, waits=waits)
     unknown = [each for each in placed if each.node is None]
     free = [each for each in placed if each.node is not None and seen.free(each.name)]
@@ -66,9 +66,13 @@ def _retired(course: Pass, workers: Sequence[Worker], *, unknown: bool) -> tuple
     return (Retire(tuple(each.leaving for each in workers), reason, unknown),)
 
 
-def _silent(workers: Sequence[Worker]) -> Reason:
+def _silent(course: Pass, workers: Sequence[Worker]) -> Reason:
     names = ", ".join(each.pod.metadata.name for each in workers[:SHOWN])
-    sentence = f"{len(workers)} workers that should go ({names}) stay: Slurm does not answer"
+    cluster = course.observed.node_set.spec.controller_ref.name
+    sentence = (
+        f"{len(workers)} workers that should go ({names}) stay, since Slurm does not answer; "
+        f"it is asked through the RestApi of Controller {cluster}"
+    )
     return Reason("SlurmSilent", sentence)
 
 
