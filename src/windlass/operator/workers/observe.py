@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from windlass.api import names
 from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
 from windlass.kube import kinds
@@ -15,10 +16,13 @@ from windlass.operator.keys import entry
 from windlass.operator.membership import Membership, membership
 from windlass.operator.reading import decode
 from windlass.operator.site import Site
+from windlass.operator.slurmctld.changes import SLURMD, restart_part
+from windlass.operator.slurmctld.files import SLURM_CONF
 from windlass.operator.slurms.seen import Seen
 from windlass.operator.world import View
 from windlass.values.key import Key
 
+LENGTH: Final = 10
 SeesSlurm: TypeAlias = Callable[[Controller], Seen | None]
 
 
@@ -37,6 +41,8 @@ class Observed:
     strangers: frozenset[str] = frozenset()
     """Names of pods that look like ours and belong to somebody else, or to a set that is gone."""
     sssd_conf: bytes | None = field(default=None, repr=False)
+    start_conf: str = ""
+    """A fingerprint of what slurmd reads of slurm.conf only when it starts; empty if unknown."""
     slurm: Seen | None = field(default=None, repr=False)
     """None where Slurm did not answer."""
     hosts: Mapping[str, Host] = field(default_factory=dict, repr=False)
@@ -68,6 +74,7 @@ class Observer:
             pods=tuple(pod for pod in found if _owns(meta, pod)),
             strangers=frozenset(pod.metadata.name for pod in found if not _owns(meta, pod)),
             sssd_conf=await _sssd_conf(view, node_set),
+            start_conf=await _start_conf(view, cluster),
             slurm=self.slurm(cluster.controller) if cluster else None,
             hosts=_hosts(view, node_set, found),
             site=self.site,
@@ -93,6 +100,16 @@ def _siblings(view: View, node_set: NodeSet) -> tuple[Meta, ...]:
     staying = {each.name: each for each in found if each.deletion_timestamp is None}
     staying[meta.name] = meta
     return tuple(staying[name] for name in sorted(staying))
+
+
+async def _start_conf(view: View, cluster: Membership | None) -> str:
+    """Of a Slurm that is outside we do not know the slurm.conf."""
+    if cluster is None or cluster.controller.spec.external:
+        return ""
+    meta = cluster.controller.metadata
+    found = await view.read(kinds.CONFIG_MAP, Key(meta.namespace, names.config(meta.name)))
+    text = ((found.body.get("data") or {}) if found else {}).get(SLURM_CONF)
+    return restart_part(text, SLURMD)[:LENGTH] if text else ""
 
 
 async def _sssd_conf(view: View, node_set: NodeSet) -> bytes | None:

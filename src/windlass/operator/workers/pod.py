@@ -43,11 +43,18 @@ def mould(observed: Observed, cluster: Membership, revision: str) -> Mould:
             labels.SCALING_MODE: node_set.spec.scaling_mode,
             labels.REVISION: revision,
         },
-        annotations={labels.SLURM_KEY_HASH: key_hash(cluster)},
+        annotations=_annotations(observed, cluster),
         container=words.CONTAINER,
     )
     made = pod_template(layers, _spec(observed, cluster))
     return Mould(node_set, name, revision, made["metadata"], made["spec"])
+
+
+def _annotations(observed: Observed, cluster: Membership) -> dict[str, str]:
+    found = {labels.SLURM_KEY_HASH: key_hash(cluster)}
+    if observed.start_conf:
+        found[labels.SLURM_CONFIG_HASH] = observed.start_conf
+    return found
 
 
 def key_hash(cluster: Membership) -> str:

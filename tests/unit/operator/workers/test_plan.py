@@ -241,6 +241,14 @@ def test_a_new_key_is_brought_into_workers_that_run_and_restarts_none() -> None:
     assert not [action for action in settled.steps if isinstance(action, Annotate)]
 
 
+def test_a_pod_older_than_slurm_conf_is_told_once_with_which_settings_it_runs() -> None:
+    pods = (pod(0), pod(1, annotations={"slinky.slurm.net/slurm-config-hash": "c"}))
+    done = plan(observed(node_set(replicas=2), pods=pods, start_conf="c"), NOW)
+
+    marked = [(a.key.name, a.annotations) for a in done.steps if isinstance(a, Annotate)]
+    assert marked == [("w-0", {"slinky.slurm.net/slurm-config-hash": "c"})]
+
+
 # --- updates ----------------------------------------------------------------------------------
 
 

@@ -13,9 +13,9 @@ from typing import Final
 from windlass.api.node_set import NodeSet
 from windlass.operator.workers.course import NOTHING, Outcome, Pass
 from windlass.operator.workers.facts import available_in
+from windlass.operator.workers.outdated import outdated
 from windlass.operator.workers.phases.scale import of_the_set
 from windlass.operator.workers.ranking import Rank, rank
-from windlass.operator.workers.revision import revision_of
 from windlass.operator.workers.worker import Worker
 from windlass.values.reason import Reason
 
@@ -25,7 +25,7 @@ PATIENCE: Final = 600.0
 
 def update(course: Pass) -> Outcome:
     strategy = course.observed.node_set.spec.update_strategy
-    old = [each for each in course.staying if _old(course, each)]
+    old = [each for each in course.staying if outdated(course, each.pod)]
     if not old or strategy.type != "RollingUpdate":
         return NOTHING
     if strategy.paused:
@@ -59,7 +59,7 @@ def max_unavailable(node_set: NodeSet, wanted: int) -> int:
 
 def _given_up(course: Pass) -> int:
     """New workers that have not come up for long, though others of their revision have."""
-    new = [each for each in course.staying if revision_of(each.pod) == course.revision]
+    new = [each for each in course.staying if not outdated(course, each.pod)]
     if not any(_available(course, each) for each in new):
         return 0
     return sum(not _available(course, each) and _age(course, each) > PATIENCE for each in new)
@@ -67,10 +67,6 @@ def _given_up(course: Pass) -> int:
 
 def _counted(course: Pass) -> bool:
     return course.observed.node_set.spec.scaling_mode == "StatefulSet"
-
-
-def _old(course: Pass, worker: Worker) -> bool:
-    return revision_of(worker.pod) != course.revision
 
 
 def _available(course: Pass, worker: Worker) -> bool:
@@ -91,7 +87,7 @@ def _held(course: Pass, old: Sequence[Worker]) -> Reason:
     down = [
         each
         for each in course.staying
-        if revision_of(each.pod) == course.revision and not _available(course, each)
+        if not outdated(course, each.pod) and not _available(course, each)
     ]
     sentence = f"{len(old)} workers have an old revision and go a few at a time"
     if down:

@@ -130,6 +130,22 @@ def test_a_paused_update_takes_nobody_and_says_so() -> None:
     assert [wait.code for wait in found.waits] == ["UpdatePaused"]
 
 
+STARTED = "slinky.slurm.net/slurm-config-hash"
+
+
+@pytest.mark.parametrize(
+    ("started", "present", "expected"),
+    [("a", "a", []), ("a", "b", ["w-0"]), ("", "b", []), ("a", "", [])],
+    ids=["the same", "others", "not said", "not known"],
+)
+def test_settings_that_slurmd_reads_only_when_it_starts_need_a_new_pod(
+    started: str, present: str, expected: list[str]
+) -> None:
+    one = pod(0, annotations={STARTED: started} if started else {})
+
+    assert taken(course(node_set(**rolling(1, 1)), pods=(one,), start_conf=present)) == expected
+
+
 workers = st.builds(
     lambda ordinal, ready, placed, going, newest: pod(
         ordinal,
