@@ -46,7 +46,9 @@ class Kwok:
         return [row for row in rows if row.startswith(f"{prefix}-") and row.endswith(" True")]
 
 
-def start(folder: Path, programs: dict[str, Path], kubectl: Kubectl) -> Kwok:
+def start(
+    folder: Path, programs: dict[str, Path], kubectl: Kubectl, lease_seconds: int = LEASE_SECONDS
+) -> Kwok:
     kwok = programs["kwok"]
     stages = [f"--config={stage}" for stage in binaries.kwok_stages(kwok)]
     daemon = Daemon(
@@ -55,7 +57,7 @@ def start(folder: Path, programs: dict[str, Path], kubectl: Kubectl) -> Kwok:
             *DIES_WITH_US,
             *(str(kwok), f"--kubeconfig={kubectl.kubeconfig}"),
             f"--manage-nodes-with-annotation-selector={SELECTOR}",
-            f"--node-lease-duration-seconds={LEASE_SECONDS}",
+            f"--node-lease-duration-seconds={lease_seconds}",
             *stages,
         ),
         mark=folder / "kwok.json",
