@@ -1,0 +1,160 @@
+"""Everything that runs while something is measured."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bench.workers import manifests
+from bench.workers.audit import LATE, Audit, Write
+from bench.workers.bare import Bare, bare, creating
+from bench.workers.counting import Call, Counting
+from bench.workers.process import Operator, operator
+from bench.workers.servers import Servers
+from bench.workers.watching import Namespace, until, watching
+from windlass.api import names
+from windlass.kube import kinds, requests
+from windlass.kube.access import Access
+from windlass.kube.client import Client
+from windlass.kube.wire import Anything, Document
+from windlass.local.waiting import wait_for
+from windlass.mains.kubernetes import access
+from windlass.slurm import Client as Slurm
+from windlass.testing.kwok import fake_node
+from windlass.values.key import Key
+
+OPERATED: Final = "bench"
+"""The namespace that the operator looks after."""
+SAMPLE: Final = "sample"
+START: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    servers: Servers
+    kube: Client
+    bare: Bare
+    slurm: Slurm
+    proxy: Counting
+    size: int
+    per_node: int = 1
+    """Workers on one node."""
+
+    @property
+    def patience(self) -> float:
+        return START + self.size * 0.3
+
+    def kubectl_create(self, *objects: dict[str, Any]) -> None:
+        for each in objects:
+            self.servers.kube.kubectl.apply(json.dumps(each))
+
+    async def add_nodes(self) -> None:
+        count = -(-self.size // self.per_node)
+        nodes = [fake_node(f"node-{number:05}") for number in range(count)]
+        await self.bare.send(creating("/api/v1/nodes", nodes))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What was used up to a moment."""
+
+    cpu: float
+    writes: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    cpu: float
+    writes: list[Write]
+    calls: list[Call]
+
+
+@dataclass(frozen=True, slots=True)
+class Operated:
+    """A namespace, and the operator that looks after it."""
+
+    stage: Stage
+    operator: Operator
+    seen: Namespace
+
+    @property
+    def node_set(self) -> Key:
+        return Key(OPERATED, manifests.WORKERS)
+
+    @property
+    def audit(self) -> Audit:
+        return self.stage.servers.audit
+
+    async def scale(self, replicas: int) -> None:
+        change = {"spec": {"replicas": replicas}}
+        request = requests.merge_patch(kinds.NODE_SET, self.node_set, change, Anything)
+        await self.stage.kube.send(request)
+
+    def right(self, size: int) -> bool:
+        """Whether pods and status show as many workers, all ready and idle in Slurm."""
+        pods, said = self.seen.pods, self.seen.status()
+        shown = {said.get(each) for each in ("replicas", "readyReplicas", "slurmIdle")}
+        counted = {pods.number(), pods.number("Ready"), pods.number("SlurmNodeStateIdle")}
+        return shown == counted == {size}
+
+    async def mark(self) -> Mark:
+        cpu, calls = self.operator.cpu(), len(self.stage.proxy.calls)
+        await asyncio.sleep(LATE)
+        return Mark(cpu, self.audit.place(), calls)
+
+    async def used(self, since: Mark) -> Used:
+        cpu, calls = self.operator.cpu(), self.stage.proxy.calls[since.calls :]
+        await asyncio.sleep(LATE)
+        return Used(cpu - since.cpu, self.audit.since(since.writes), calls)
+
+
+@asynccontextmanager
+async def clients(servers: Servers) -> AsyncIterator[tuple[Client, Bare]]:
+    reached: Access = access(servers.kube.kubeconfig)
+    async with Client(reached) as kube, bare(reached) as connections:
+        yield kube, connections
+
+
+@asynccontextmanager
+async def operated(stage: Stage, namespace: str, replicas: int) -> AsyncIterator[Operated]:
+    """An operator that has come to rest but for these workers."""
+    port = stage.proxy.port
+    stage.kubectl_create(*manifests.namespace(namespace))
+    stage.kubectl_create(*manifests.of_slurm(namespace, stage.servers.slurm, port))
+    kubeconfig = stage.servers.operator_kubeconfig
+    async with watching(stage.kube, namespace) as seen:
+        with operator(kubeconfig, namespace, manifests.CLUSTER) as process:
+            alone = stage.per_node == 1
+            stage.kubectl_create(manifests.workers(namespace, replicas, alone=alone))
+            await _serve_rest_api(stage, namespace)
+            await until(lambda: bool(seen.status()), "the NodeSet has a status", START)
+            yield Operated(stage, process, seen)
+
+
+async def sample(stage: Stage) -> dict[str, Any]:
+    """A pod as the operator makes it."""
+    async with operated(stage, SAMPLE, 1) as made:
+        await until(lambda: made.seen.pods.number("Ready") == 1, "a worker is ready", START)
+        key = Key(SAMPLE, f"{manifests.WORKERS}-0")
+        found = await stage.kube.send(requests.get(kinds.POD, key, Document))
+    await stage.kube.send(requests.delete(kinds.NODE_SET, Key(SAMPLE, manifests.WORKERS)))
+    await stage.kube.send(requests.delete(kinds.POD, key))
+    return found.body
+
+
+async def _serve_rest_api(stage: Stage, namespace: str) -> None:
+    """slurmrestd answers elsewhere; the Deployment says so, as its controller would."""
+    name = names.slurmrestd(manifests.CLUSTER)
+    kubectl, key = stage.servers.kube.kubectl, Key(namespace, name)
+    made = await asyncio.to_thread(
+        lambda: wait_for(
+            lambda: kubectl.get("deployment", name, "-n", namespace), name, within=START
+        )
+    )
+    numbers = dict.fromkeys(("replicas", "readyReplicas", "updatedReplicas"), 1)
+    status = {"status": {**numbers, "observedGeneration": made["metadata"]["generation"]}}
+    request = requests.merge_patch(kinds.DEPLOYMENT, key, status, Anything, "status")
+    await stage.kube.send(request)
