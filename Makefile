@@ -34,9 +34,10 @@ test: check packages ## every test there is, on real servers and a real cluster
 	$(WINDLASS) local prepare
 	$(RUN) pytest tests/contract tests/e2e
 
-bench: packages ## how fast the local cluster comes and goes, and what the operator's Slurm costs
+bench: packages ## how fast the local cluster comes and goes, what the operator's Slurm and its workers cost
 	$(RUN) python -m bench.local
 	$(RUN) python -m bench.cluster
+	$(RUN) python -m bench.workers
 
 format: $(UV) ## put the code in its usual form
 	$(RUN) ruff check --quiet --fix .

@@ -31,8 +31,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.workers", description=__doc__)
     parser.add_argument("--workers", type=int, default=1_000)
     parser.add_argument("--per-node", type=int, default=1, help="workers on one fake node")
-    parser.add_argument("--rest", type=float, default=60.0, help="seconds of rest")
-    parser.add_argument("--samples", type=int, default=50, help="of each latency")
+    parser.add_argument("--rest", type=float, default=60.0, help="seconds of rest, 0 for none")
+    parser.add_argument("--samples", type=int, default=50, help="of each latency, 0 for none")
     asked = parser.parse_args()
     with servers() as on:
         asyncio.run(run(on, asked))

@@ -96,6 +96,7 @@ class Audit:
         return [
             f"--audit-policy-file={policy}",
             f"--audit-log-path={self.log}",
+            "--audit-log-maxsize=100000",
             "--audit-log-mode=batch",
             "--audit-log-batch-max-wait=1s",
             "--audit-log-batch-buffer-size=200000",
@@ -109,9 +110,11 @@ class Audit:
         """All but the leader's lease."""
         with self.log.open("rb") as log:
             log.seek(place)
-            lines = log.read().splitlines()
-        read = msgspec.json.Decoder(Write).decode
+            *lines, _ = log.read().split(b"\n")  # the last may be half written
         return [one for one in map(read, lines) if one.object_ref.resource != "leases"]
+
+
+read: Final = msgspec.json.Decoder(Write).decode
 
 
 def kinds(writes: Iterable[Write]) -> Counter[str]:

@@ -223,9 +223,11 @@ async def measure(on: Operated, floor: Floors, *, rest: float, samples: int) -> 
     async with registering(on.stage.slurm, on.seen.pods):
         await scale_out(on, floor)
         show_memory(on, "after scale-out")
-        await at_rest(on, rest)
-        await condition_latency(on, samples)
-        await cordon_latency(on, samples)
+        if rest:
+            await at_rest(on, rest)
+        if samples:
+            await condition_latency(on, samples)
+            await cordon_latency(on, samples)
         await scale_in(on, floor)
         show_memory(on, "of all")
 
