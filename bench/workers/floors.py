@@ -7,11 +7,12 @@ from typing import Any, Final
 from bench.workers import manifests
 from bench.workers.bare import creating, deleting
 from bench.workers.stage import Stage
-from bench.workers.watching import until, watching
+from bench.workers.watching import Pods, until, watching
 from windlass.slurm import NodeUpdate
 from windlass.slurm import requests as slurm_requests
 
 NAMESPACE: Final = "floor"
+FEW, MANY = 2, 1_000
 PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 
 
@@ -28,23 +29,34 @@ class Floors:
 
 
 async def measure(stage: Stage, pod: dict[str, Any]) -> Floors:
-    size, half = stage.size, stage.size // 2
-    names = [f"f-{number}" for number in range(size)]
+    """The best of a few rounds: the first also warms the servers."""
     stage.kubectl_create(*manifests.namespace(NAMESPACE))
-    making = creating(PODS, (manifests.like(pod, name, NAMESPACE) for name in names))
     async with watching(stage.kube, NAMESPACE) as seen:
-        began = time.monotonic()
-        await stage.bare.send(making)
-        created = time.monotonic() - began
-        all_ready = lambda: seen.pods.number("Ready") == size  # noqa: E731
-        ready = await until(all_ready, f"{size} bare pods are ready", stage.patience) - began
-        began = time.monotonic()
-        await stage.bare.send(deleting(PODS, names[half:]))
-        left = lambda: seen.pods.number() == half  # noqa: E731
-        deleted = await until(left, "half of the bare pods are gone", stage.patience) - began
-        await stage.bare.send(deleting(PODS, names[:half]))
-        await until(lambda: not seen.pods.number(), "no bare pod is left", stage.patience)
-    return Floors(created, ready, deleted)
+        rounds = [
+            # kwok deletes by name, now and then twice: a name must not come again.
+            await _round(stage, seen.pods, pod, [f"f{round_}-{n}" for n in range(stage.size)])
+            for round_ in range(FEW if stage.size <= MANY else 1)
+        ]
+    return Floors(
+        created=min(each.created for each in rounds),
+        ready=min(each.ready for each in rounds),
+        deleted=min(each.deleted for each in rounds),
+    )
+
+
+async def _round(stage: Stage, pods: Pods, pod: dict[str, Any], names: list[str]) -> Floors:
+    size, half = stage.size, stage.size // 2
+    making = creating(PODS, (manifests.like(pod, name, NAMESPACE) for name in names))
+    began = time.monotonic()
+    await stage.bare.send(making)
+    created = time.monotonic() - began
+    ready = await until(lambda: pods.number("Ready") == size, "all are ready", stage.patience)
+    deleting_since = time.monotonic()
+    await stage.bare.send(deleting(PODS, names[half:]))
+    gone = await until(lambda: pods.number() == half, "half are gone", stage.patience)
+    await stage.bare.send(deleting(PODS, names[:half]))
+    await until(lambda: not pods.number(), "no bare pod is left", stage.patience)
+    return Floors(created, ready - began, gone - deleting_since)
 
 
 async def reading(stage: Stage) -> float:

@@ -26,12 +26,10 @@ async def registering(slurm: Client, pods: Pods) -> AsyncIterator[None]:
                 known |= new
             await asyncio.sleep(EVERY)
 
-    running = asyncio.create_task(register())
-    try:
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(register())
         yield
-    finally:
         running.cancel()
-        await asyncio.wait([running])
 
 
 def _ordinal(name: str) -> int:

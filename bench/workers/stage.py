@@ -18,6 +18,7 @@ from windlass.api import names
 from windlass.kube import kinds, requests
 from windlass.kube.access import Access
 from windlass.kube.client import Client
+from windlass.kube.objects import Node
 from windlass.kube.wire import Anything, Document
 from windlass.local.waiting import wait_for
 from windlass.mains.kubernetes import access
@@ -51,9 +52,21 @@ class Stage:
             self.servers.kube.kubectl.apply(json.dumps(each))
 
     async def add_nodes(self) -> None:
+        """Enough for all workers; kwok has no more to do for them when they are ready."""
         count = -(-self.size // self.per_node)
         nodes = [fake_node(f"node-{number:05}") for number in range(count)]
         await self.bare.send(creating("/api/v1/nodes", nodes))
+        while await self._ready_nodes() < count:
+            await asyncio.sleep(1)
+
+    async def _ready_nodes(self) -> int:
+        listed = await self.kube.send(requests.list_page(kinds.NODE, Node))
+        return sum(map(_is_ready, listed.items or ()))
+
+
+def _is_ready(node: Node) -> bool:
+    found = node.status.conditions or ()
+    return any(each.type == "Ready" and each.status == "True" for each in found)
 
 
 @dataclass(frozen=True, slots=True)

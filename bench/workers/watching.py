@@ -83,10 +83,8 @@ async def watching(client: Client, namespace: str) -> AsyncIterator[Namespace]:
     mirror = Mirror(client, [pods, node_sets])
     seen = Namespace(Pods(), mirror.store(node_sets))
     mirror.store(pods).subscribe(seen.pods.hear)
-    running = asyncio.create_task(mirror.run())
-    try:
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(mirror.run())
         await mirror.synced()
         yield seen
-    finally:
         running.cancel()
-        await asyncio.wait([running])
