@@ -181,3 +181,12 @@ class NodeSet(Part, frozen=True, gc=False):
         """What the names of its workers begin with: also their feature, NodeSet and partition."""
         words = str((self.spec.template.spec or {}).get("hostname") or "").split()
         return (words[0].strip("-") if words else "") or self.metadata.name
+
+    @property
+    def unprivileged(self) -> bool:
+        """Whether the user takes slurmd's privileges away, and with them its cgroups."""
+        containers = (self.spec.template.spec or {}).get("containers") or ()
+        named = (each for each in containers if each.get("name") == "slurmd")
+        given = (self.spec.slurmd or {}, *named)
+        said = [(each.get("securityContext") or {}).get("privileged") for each in given]
+        return [each for each in said if each is not None][-1:] == [False]

@@ -35,7 +35,7 @@ def defaults(given: Document, node_sets: Sequence[NodeSet], found: Files) -> Ite
     """Our lines, but for those that the user has an opinion on."""
     yield from _unless(given, ("ReturnToService", 2))
     yield from _resources(given, node_sets)
-    yield from _processes(given, found)
+    yield from _processes(given, node_sets, found)
     yield from _unless(given, ("TreeWidth", TREE_WIDTH), ("SchedulerParameters", SCHEDULING))
     if types := gres_types(node_sets, found):
         yield from _unless(given, ("GresTypes", ",".join(types)))
@@ -46,6 +46,8 @@ def defaults(given: Document, node_sets: Sequence[NodeSet], found: Files) -> Ite
 def cgroup_conf(node_sets: Sequence[NodeSet], found: Files) -> str:
     """Jobs keep to their cores and memory, and to their devices where there are any to share."""
     devices = "yes" if gres_types(node_sets, found) else "no"
+    if any(each.unprivileged for each in node_sets):
+        return f"{parameter('CgroupPlugin', _DISABLED)}\n"
     pairs = {
         "CgroupPlugin": "autodetect",
         "IgnoreSystemd": "yes",
@@ -108,8 +110,9 @@ def _share(node_set: NodeSet) -> int:
 # --- how its processes are held ---------------------------------------------------------------
 
 
-def _processes(given: Document, found: Files) -> Iterable[Parameter]:
-    cgroups = _uses_cgroups(given, found)
+def _processes(given: Document, node_sets: Sequence[NodeSet], found: Files) -> Iterable[Parameter]:
+    """One slurm.conf is for all workers: where one of them may not have cgroups, none has."""
+    cgroups = _uses_cgroups(given, found) and not any(each.unprivileged for each in node_sets)
     kind = "cgroup" if cgroups else "linuxproc"
     yield from _unless(given, ("ProctrackType", f"proctrack/{kind}"))
     # Without it a node that a job left is given to the next only at the next whole second.

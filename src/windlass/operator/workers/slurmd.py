@@ -33,10 +33,18 @@ def slurmd(observed: Observed, controller: Controller) -> dict[str, Any]:
         "livenessProbe": _probe("/livez"),
         "readinessProbe": _probe("/readyz"),
         "lifecycle": {"preStop": {"exec": {"command": ["sh", "-c", SAY_DOWN]}}},
-        "securityContext": {"privileged": True, "capabilities": {"add": list(CAPABILITIES)}},
+        "securityContext": _security(node_set),
         "volumeMounts": _mounts(observed),
     }
     return merge_container(base, node_set.spec.slurmd)
+
+
+def _security(node_set: NodeSet) -> dict[str, Any]:
+    """All of it, or nothing but what any root of a container has: what lies between does not give
+    slurmd the cgroups, for which alone it would want them."""
+    if node_set.unprivileged:
+        return {"privileged": False}
+    return {"privileged": True, "capabilities": {"add": list(CAPABILITIES)}}
 
 
 def _topology() -> list[dict[str, Any]]:

@@ -121,6 +121,14 @@ def test_a_choice_of_the_user_takes_with_it_what_only_suited_ours(
     assert [key for key in absent if values(rendered(extra), key)] == []
 
 
+def test_where_one_worker_may_not_have_cgroups_none_has() -> None:
+    sets = [node_set("a"), node_set("b", slurmd={"securityContext": {"privileged": False}})]
+
+    assert values(rendered("", *sets), "ProctrackType") == ("proctrack/linuxproc",)
+    assert cgroup_conf(sets, Files()) == "CgroupPlugin=disabled\n"
+    assert "disabled" not in cgroup_conf(sets[:1], Files())
+
+
 def test_without_cgroups_processes_are_followed_in_proc() -> None:
     conf = rendered(files=Files(content={"cgroup.conf": "CgroupPlugin=disabled\n"}))
     assert values(conf, "ProctrackType") == ("proctrack/linuxproc",)

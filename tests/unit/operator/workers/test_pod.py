@@ -3,6 +3,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.unit.operator.conftest import Golden
 from tests.unit.operator.documents import documents
 from tests.unit.operator.workers.observed import membership, node_set, observed
@@ -70,13 +72,29 @@ def test_a_worker_with_everything_said_becomes_this_pod_and_claim(golden: Golden
     )
 
 
-def test_a_user_can_take_privilege_away_and_the_capabilities_stay() -> None:
-    context = container(render(slurmd={"securityContext": {"privileged": False}}))
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"slurmd": {"securityContext": {"privileged": False}}},
+        {
+            "slurmd": {"securityContext": {"privileged": True}},
+            "template": {
+                "spec": {
+                    "containers": [{"name": "slurmd", "securityContext": {"privileged": False}}]
+                }
+            },
+        },
+    ],
+    ids=["by the set", "by its template, which has the last word"],
+)
+def test_a_worker_without_privilege_asks_for_no_capability_either(spec: dict[str, Any]) -> None:
+    assert container(render(**spec))["securityContext"] == {"privileged": False}
 
-    assert context["securityContext"] == {
-        "privileged": False,
-        "capabilities": {"add": ["BPF", "NET_ADMIN", "SYS_ADMIN", "SYS_NICE"]},
-    }
+
+def test_a_worker_without_privilege_gets_what_its_user_adds() -> None:
+    given = {"privileged": False, "capabilities": {"add": ["SYS_NICE"]}}
+
+    assert container(render(slurmd={"securityContext": given}))["securityContext"] == given
 
 
 def test_workers_share_a_node_only_where_that_is_asked_for() -> None:
