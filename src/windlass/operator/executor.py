@@ -86,6 +86,8 @@ class Executor:
         self._kube = KubeWrites(client, view)
         self._slurm = SlurmWrites(slurms)
         self._records = records
+        self._shown: dict[str, tuple[str, Body]] = {}
+        """By uid: the version of the copy that a status was written over, and the status."""
 
     async def carry_out(self, subject: Subject, plan: Plan) -> list[Failure]:
         """Do it in order; what fails does not keep the rest from being done."""
@@ -100,12 +102,16 @@ class Executor:
     async def show(self, subject: Subject, status: Body, live: Document) -> None:
         """Write the status where it differs from what is shown."""
         at = subject.metadata
+        said = (live.metadata.resource_version, status)
+        if self._shown.get(at.uid) == said:
+            return  # the copy does not show yet what was written over it
         body = {"metadata": {"name": at.name, "namespace": at.namespace}, "status": status}
         rendered = Rendered(subject.kind, body, "status")
         try:
-            await apply_if_different(self._client, rendered, live, MANAGER)
-        except NotFound:
-            return  # deleted meanwhile: nobody is left to read it
+            if await apply_if_different(self._client, rendered, live, MANAGER) is not None:
+                self._shown[at.uid] = said
+        except NotFound:  # deleted meanwhile: nobody is left to read it
+            self._shown.pop(at.uid, None)
 
     async def _carried(self, subject: Subject, action: Action, slurm: Key | None) -> list[Failure]:
         if isinstance(action, AtOnce):

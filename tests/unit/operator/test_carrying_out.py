@@ -202,3 +202,34 @@ def test_a_refusal_of_slurm_is_told_with_its_target() -> None:
 
     assert [str(each) for each in done.failures] == ["SlurmReservation maint: no such user"]
     assert done.told == ["SlurmReservationFailed"]
+
+
+# --- the status ---------------------------------------------------------------------------------
+
+
+def test_a_status_is_not_written_again_while_the_copy_does_not_show_it_yet() -> None:
+    async def story() -> None:
+        kube = FakeKube(lambda: NOW, RESOURCES)
+        watched = watches(())
+        world = World(kube, Mirror(kube, watched), watched)
+        made = {"metadata": {"name": "hpc"}}
+        await kube.send(requests.create(kinds.NAMESPACE, "", made, Document))
+        spec = {"controllerRef": {"name": "slurm"}}
+        body = {"metadata": {"name": "w", "namespace": "hpc"}, "spec": spec}
+        old = await kube.send(requests.create(kinds.NODE_SET, "hpc", body, Document))
+        executor = Executor(kube, world, Told(), Slurm())
+        subject = Subject(kinds.NODE_SET, old.metadata)
+
+        def writes() -> int:
+            return sum(asked.method == "PATCH" for asked in kube.asked)
+
+        await executor.show(subject, {"replicas": 1}, old)
+        await executor.show(subject, {"replicas": 1}, old)
+        assert writes() == 1
+        await executor.show(subject, {"replicas": 2}, old)
+        assert writes() == 2
+        new = await kube.send(requests.get(kinds.NODE_SET, Key("hpc", "w"), Document))
+        await executor.show(subject, {"replicas": 1}, new)
+        assert writes() == 3
+
+    asyncio.run(story())

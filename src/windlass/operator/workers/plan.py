@@ -39,6 +39,8 @@ LOOK_AGAIN: Final = 60.0
 REST: Final = 0.0002
 """Seconds of rest for each worker: a pass costs a fifth of that, and so passes cost a fifth of the
 time however much changes."""
+LEAST_REST: Final = 0.05
+"""Long enough for the watch to show what the pass before has written."""
 MOST_REST: Final = 3.0
 
 
@@ -61,7 +63,7 @@ def _serve(observed: Observed, cluster: Membership, now: datetime) -> Plan:
         status(observed, judged, now),
         again,
         cluster.controller.metadata.key,
-        rest=min(MOST_REST, REST * len(observed.pods)),
+        rest=max(LEAST_REST, min(MOST_REST, REST * len(observed.pods))),
     )
 
 
