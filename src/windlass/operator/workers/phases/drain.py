@@ -70,15 +70,24 @@ def _changes(state: str, why: Reason, workers: Iterable[Worker]) -> Iterator[Act
 
 
 def _returns(worker: Worker, wanted: dict[str, Reason]) -> bool:
+    """Whether we drained it, and without a cause by now.
+
+    Not while it is down: Slurm would keep our reason, as that of its being down.
+    """
+    if worker.node is None or worker.node.state.down:
+        return False
     return bool(worker.drained_by_us) and worker.pod.metadata.name not in wanted
 
 
 def _resumes(worker: Worker, wanted: dict[str, Reason]) -> bool:
-    """Whether a pod that went, and set its node down, has come back and registered."""
+    """Whether a pod that went, and set its node down, has come back and registered.
+
+    If we had drained it as well, this ends the drain, too.
+    """
     node, since = worker.node, ready_since(worker.pod)
     if node is None or since is None or worker.pod.metadata.name in wanted:
         return False
-    left = node.state.down and ours(node.reason) and not node.state.drain
+    left = node.state.down and ours(node.reason)
     return left and not node.state.not_responding and _registered(worker)
 
 

@@ -48,7 +48,19 @@ CASES: list[tuple[str, dict[str, Node] | None, Outcome, list[Any]]] = [
     ("given back already", node("MIXED+DRAIN+UNDRAIN", OURS), NOTHING, []),
     ("an administrator's drain", node("IDLE+DRAIN", "fan"), NOTHING, []),
     ("a drain without a word", node("IDLE+DRAIN"), NOTHING, []),
-    ("down and drained by us", node("DOWN+DRAIN", OURS), NOTHING, UNDRAIN),
+    ("down and drained by us", node("DOWN+DRAIN", OURS), NOTHING, []),
+    (
+        "down and drained by us, and back",
+        node("DOWN+DRAIN", OURS, slurmd_started_at=STARTED + 5),
+        NOTHING,
+        RESUME,
+    ),
+    (
+        "down and drained by an administrator, and back",
+        node("DOWN+DRAIN", "fan", slurmd_started_at=STARTED + 5),
+        NOTHING,
+        [],
+    ),
     (
         "down by our own pod, which is back",
         node("DOWN", PRE_STOP, slurmd_started_at=STARTED + 5),
