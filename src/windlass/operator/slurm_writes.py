@@ -1,8 +1,9 @@
 """Actions on Slurm, carried out."""
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from windlass.operator.plan import ChangeNodes, ForgetNodes, RequeueJobs, Reserve, Unreserve
 from windlass.operator.slurms.seen import Seen
@@ -11,9 +12,13 @@ from windlass.slurm.call import Request
 from windlass.slurm.errors import Absent, SlurmError
 from windlass.slurm.specs import NodeUpdate
 from windlass.slurm.writes import NodeWriter
+from windlass.values.hostlist import fold
 from windlass.values.key import Key
+from windlass.values.malformed import Malformed
 
 R = TypeVar("R")
+IN_A_URL: Final = 500
+"""Names whose hostlist is not too long for an address, even if none follows another."""
 
 SlurmStep: TypeAlias = ChangeNodes | ForgetNodes | Reserve | Unreserve | RequeueJobs
 
@@ -64,14 +69,25 @@ class SlurmWrites:
                 raise error
 
     async def _forget(self, at: Key, names: tuple[str, ...]) -> None:
-        """One that Slurm will not let go, such as a reserved one, does not keep the others."""
+        """Few calls for many; Slurm refuses one as a whole if it cannot let go of one node, such as
+        a busy one, but all others of it are gone then."""
         refused: SlurmError | None = None
-        for name in names:
+        for those in hostlists(names):
             try:
-                await self._slurms.send(at, requests.delete_node(name))
+                await self._slurms.send(at, requests.delete_node(those))
             except Absent:
                 continue
             except SlurmError as error:
                 refused = error
         if refused is not None:
             raise refused
+
+
+def hostlists(names: Sequence[str]) -> Iterator[str]:
+    """The names in as few hostlists as a URL each can carry."""
+    for start in range(0, len(names), IN_A_URL):
+        those = sorted(names[start : start + IN_A_URL], key=lambda name: (len(name), name))
+        try:
+            yield fold(those)
+        except Malformed:  # no node has such a name, and Slurm shall say so
+            yield from those

@@ -31,6 +31,7 @@ class Asked:
 
 Handler = Callable[[FakeCluster, Asked], wire.Answer | Response]
 
+ACTIVE_FEATURE_NOT_AVAILABLE: Final = 2031
 NOT_MODIFIED: Final = Response(304, is_json=False, body=b"")
 
 
@@ -93,17 +94,34 @@ def post_nodes(slurm: FakeCluster, asked: Asked) -> wire.Answer:
 
 
 def change_node(slurm: FakeCluster, node: wire.WireNode, change: dict[str, Any]) -> None:
+    change_features(node, change)
     for state in change.get("state", ()):
-        change_state(node, state, change.get("reason", ""))
-    for name in ("comment", "extra", "gres", "features"):
+        change_state(node, state, change.get("reason"))
+    for name in ("comment", "extra", "gres"):
         if name in change:
             setattr(node, name, change[name])
-    if "reason" in change:
-        node.reason = change["reason"]
+    if "topology_str" in change:
+        node.topology = change["topology_str"]
     slurm.settle(node.name)
 
 
-def change_state(node: wire.WireNode, state: str, reason: str) -> None:
+def change_features(node: wire.WireNode, change: dict[str, Any]) -> None:
+    """An empty list is no change; a list with an empty name takes all away.
+
+    Those that are available become active unless it is said which; but none that is active goes
+    that way.
+    """
+    available = change.get("features") or node.features or []
+    active = change.get("features_act") or node.active_features or []
+    if not {each for each in active if each} <= set(available):
+        raise Rejected(ACTIVE_FEATURE_NOT_AVAILABLE)
+    if change.get("features") and not change.get("features_act"):
+        active = available
+    node.features = [each for each in available if each]
+    node.active_features = [each for each in active if each]
+
+
+def change_state(node: wire.WireNode, state: str, reason: str | None) -> None:
     words = list(node.state or ())
     stopped = [word for word in words if word in ("DRAIN", "DOWN")]
     if state == "RESUME" and not stopped:
@@ -112,12 +130,15 @@ def change_state(node: wire.WireNode, state: str, reason: str) -> None:
         raise Rejected(Errno.ESLURM_DATA_FLAGS_INVALID, 500)
     if state == "DRAIN":
         node.state = [*(word for word in words if word != "DRAIN"), "DRAIN"]
+        node.reason = reason or node.reason
     elif state == "DOWN":
         node.state = ["DOWN", *(word for word in words if word not in BASES)]
+        node.reason = reason or node.reason
     else:
         gone = {"DRAIN"} if state == "UNDRAIN" else {"DRAIN", "DOWN"}
         node.state = [word for word in words if word not in gone]
-        node.reason = reason
+        if "DOWN" not in node.state:
+            node.reason = ""
 
 
 def new_nodes(slurm: FakeCluster, asked: Asked) -> wire.Answer:
@@ -138,12 +159,24 @@ def new_nodes(slurm: FakeCluster, asked: Asked) -> wire.Answer:
 
 
 def delete_node(slurm: FakeCluster, asked: Asked) -> wire.Answer:
-    slurm.node(asked.name)
-    if slurm.users_of(asked.name):
-        raise Rejected(Errno.ESLURM_NODES_BUSY)
-    del slurm.nodes[asked.name]
+    """Of a hostlist all go that can, and the last that cannot refuses the call."""
+    refused = None
+    for name in expand(asked.name):
+        try:
+            forget_node(slurm, name)
+        except Rejected as error:
+            refused = error
     slurm.touch("nodes", "partitions")
+    if refused:
+        raise refused
     return wire.Answer()
+
+
+def forget_node(slurm: FakeCluster, name: str) -> None:
+    slurm.node(name)
+    if slurm.users_of(name):
+        raise Rejected(Errno.ESLURM_NODES_BUSY)
+    del slurm.nodes[name]
 
 
 # --- Jobs ----------------------------------------------------------------------------------

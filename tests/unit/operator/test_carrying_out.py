@@ -28,7 +28,7 @@ from windlass.operator.plan import (
 from windlass.operator.slurms.seen import Seen
 from windlass.operator.world import RESOURCES, World, watches
 from windlass.slurm.call import Request
-from windlass.slurm.errors import Absent, Refused, SlurmError
+from windlass.slurm.errors import Absent, Busy, Refused, SlurmError
 from windlass.slurm.model import Job, Node
 from windlass.slurm.specs import NodeUpdate, ReservationSpec
 from windlass.testing.fake_kube import FakeKube
@@ -175,6 +175,7 @@ DRAIN = ChangeNodes(("w-0", "w-1"), NodeUpdate(state="DRAIN", reason="why"), WHY
     ("action", "asked"),
     [
         (DRAIN, ["POST /nodes/"]),
+        (ForgetNodes(("w-2", "w-10", "w-1"), WHY), ["DELETE /node/w-%5B1-2%2C10%5D"]),
         (Reserve(ReservationSpec(name="maint"), WHY), ["POST /reservation"]),
         (Unreserve("maint", WHY), ["DELETE /reservation/maint"]),
         (RequeueJobs((7, 8), WHY), ["POST /jobs/requeue"]),
@@ -189,11 +190,20 @@ def test_slurm_is_changed_by_one_call_and_that_is_told(action: Action, asked: li
 
 def test_what_is_gone_already_is_no_failure() -> None:
     gone = Absent("no such node")
-    paths = ("/nodes/", "/node/w-0", "/node/w-1", "/reservation/maint")
+    paths = ("/nodes/", "/node/w-%5B0-1%5D", "/reservation/maint")
     slurm = Slurm(refuses=dict.fromkeys(paths, gone))
     forget = ForgetNodes(("w-0", "w-1"), WHY)
 
     assert carried(slurm, DRAIN, forget, Unreserve("maint", WHY)).failures == []
+
+
+def test_a_node_that_slurm_will_not_let_go_does_not_keep_the_others() -> None:
+    names = tuple(f"w-{number}" for number in range(1000))
+    slurm = Slurm(refuses={"/node/w-%5B0-499%5D": Busy("Requested nodes are busy")})
+    done = carried(slurm, ForgetNodes(names, WHY))
+
+    assert slurm.asked == ["DELETE /node/w-%5B0-499%5D", "DELETE /node/w-%5B500-999%5D"]
+    assert [each.error.sentence for each in done.failures] == ["Requested nodes are busy"]
 
 
 def test_a_refusal_of_slurm_is_told_with_its_target() -> None:
