@@ -203,7 +203,7 @@ def test_a_node_that_slurm_will_not_let_go_does_not_keep_the_others() -> None:
     done = carried(slurm, ForgetNodes(names, WHY))
 
     assert slurm.asked == ["DELETE /node/w-%5B0-499%5D", "DELETE /node/w-%5B500-999%5D"]
-    assert [each.error.sentence for each in done.failures] == ["Requested nodes are busy"]
+    assert [str(each.error) for each in done.failures] == ["Requested nodes are busy"]
 
 
 def test_a_refusal_of_slurm_is_told_with_its_target() -> None:
