@@ -163,6 +163,10 @@ class NodeSetStatus(Part, frozen=True, gc=False, omit_defaults=False):
     slurm_drain: Annotated[Count, about("How many are drained or draining.")] = 0
     observed_generation: ObservedGeneration = 0
     node_set_hash: Annotated[str, about("The newest revision.")] = ""
+    current_revision: Annotated[str, about("The ControllerRevision that all workers had last.")] = (
+        ""
+    )
+    update_revision: Annotated[str, about("The ControllerRevision that workers get.")] = ""
     selector: Annotated[str, about("The labels of the worker pods.")] = ""
     collision_count: Annotated[Count | None, about("How often a revision's name was taken.")] = None
     conditions: Conditions | None = None

@@ -36,7 +36,7 @@ class Waking:
         for kind in RESOURCES:
             for store in self._world.stores(kind):
                 store.subscribe(self._resource(kind))
-        for kind in (*CHILDREN, kinds.SERVICE_MONITOR):
+        for kind in (*CHILDREN, kinds.SERVICE_MONITOR, kinds.CONTROLLER_REVISION):
             for store in self._world.stores(kind):
                 store.subscribe(self._child)
         for kind in CONTENT:

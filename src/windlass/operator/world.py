@@ -12,7 +12,7 @@ from windlass.api import labels
 from windlass.kube import kinds, requests
 from windlass.kube.errors import NotFound
 from windlass.kube.kinds import Kind
-from windlass.kube.meta import PartialObject
+from windlass.kube.meta import Object, PartialObject
 from windlass.kube.objects import Node, Pod
 from windlass.kube.reflector import Mirror
 from windlass.kube.requests import Selection, Sends
@@ -39,6 +39,7 @@ DAEMONS: Final = {
     "slurmd": kinds.NODE_SET,
 }
 OUR_PODS: Final = f"{labels.NAME} in ({','.join(DAEMONS)})"
+OUR_REVISIONS: Final = f"{labels.NAME}=slurmd"
 REFERS: Final = "refers"
 SERVED_BY: Final = "served by"
 SLURM_NODE: Final = "slurm node"
@@ -54,6 +55,8 @@ class View(Protocol):
 
     def pods(self, of: Kind, key: Key) -> list[Pod]: ...
 
+    def revisions(self, of: Key) -> list[Document]: ...
+
     def host(self, name: str) -> Node | None: ...
 
     def hosts(self) -> list[Node]: ...
@@ -67,6 +70,7 @@ class Watches:
 
     resources: dict[tuple[Kind, str], Watched[Document]]
     children: dict[tuple[Kind, str], Watched[Document]]
+    """Of ControllerRevisions those of worker sets alone."""
     content: dict[tuple[Kind, str], Watched[PartialObject]]
     pods: dict[str, Watched[Pod]]
     hosts: Watched[Node]
@@ -84,8 +88,8 @@ def watches(namespaces: Sequence[str], *, monitors: bool = False) -> Watches:
     return Watches(
         resources={(kind, place): _resource(kind, place) for kind in RESOURCES for place in places},
         children={
-            (kind, place): Watched(kind, Document, Selection(place))
-            for kind in children
+            (kind, place): _child(kind, place)
+            for kind in (*children, kinds.CONTROLLER_REVISION)
             for place in places
         },
         content={
@@ -113,8 +117,16 @@ def _resource(kind: Kind, namespace: str) -> Watched[Document]:
     return Watched(kind, Document, Selection(namespace), {REFERS: refers})
 
 
-def served_by(pod: Pod) -> tuple[Reference, ...]:
-    """The custom resource that a daemon's pod belongs to."""
+def _child(kind: Kind, namespace: str) -> Watched[Document]:
+    if kind != kinds.CONTROLLER_REVISION:
+        return Watched(kind, Document, Selection(namespace))
+    return Watched(
+        kind, Document, Selection(namespace, labels=OUR_REVISIONS), {SERVED_BY: served_by}
+    )
+
+
+def served_by(pod: Object) -> tuple[Reference, ...]:
+    """The custom resource that a daemon's pod, or a revision of such pods, belongs to."""
     given = pod.metadata.labels or {}
     kind, instance = DAEMONS.get(given.get(labels.NAME, "")), given.get(labels.INSTANCE)
     return ((kind, Key(pod.metadata.namespace, instance)),) if kind and instance else ()
@@ -170,6 +182,12 @@ class World:
             for pod in store.by(SERVED_BY, (of, key))
         ]
         return sorted(found, key=lambda pod: pod.metadata.name)
+
+    def revisions(self, of: Key) -> list[Document]:
+        """The ControllerRevisions of a NodeSet, by name."""
+        stores = self.stores(kinds.CONTROLLER_REVISION, of.namespace)
+        found = [item for store in stores for item in store.by(SERVED_BY, (kinds.NODE_SET, of))]
+        return sorted(found, key=lambda item: item.metadata.name)
 
     def workers(self, controller: Key, name: str) -> list[Pod]:
         """The pods that a Slurm node of that name may stand for: one, or two for a moment."""

@@ -12,6 +12,8 @@ from windlass.operator.references import Reference, references
 from windlass.operator.world import served_by
 from windlass.values.key import Key
 
+REVISION = kinds.CONTROLLER_REVISION
+
 
 class FakeView:
     """What is put in is seen; the order of putting is the order of age."""
@@ -47,6 +49,10 @@ class FakeView:
 
     def pods(self, of: Kind, key: Key) -> list[Pod]:
         return [pod for pod in self.running if (of, key) in served_by(pod)]
+
+    def revisions(self, of: Key) -> list[Document]:
+        found = (each for (kind, _), each in self.objects.items() if kind == REVISION)
+        return [each for each in found if (kinds.NODE_SET, of) in served_by(each)]
 
     def host(self, name: str) -> Node | None:
         return next((each for each in self.hosts() if each.metadata.name == name), None)

@@ -9,8 +9,8 @@ from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
 from windlass.kube import kinds
 from windlass.kube.meta import Meta
+from windlass.kube.objects import ControllerRevision, Pod
 from windlass.kube.objects import Node as Host
-from windlass.kube.objects import Pod
 from windlass.kube.wire import Document
 from windlass.operator.keys import entry
 from windlass.operator.membership import Membership, membership
@@ -47,6 +47,8 @@ class Observed:
     """None where Slurm did not answer."""
     hosts: Mapping[str, Host] = field(default_factory=dict, repr=False)
     """Kubernetes nodes by name: those that have a worker, or all where each shall have one."""
+    revisions: tuple[ControllerRevision, ...] = field(default=(), repr=False)
+    """All of its name, also those of a set that is gone."""
     site: Site = field(default_factory=Site)
 
     @property
@@ -77,6 +79,7 @@ class Observer:
             start_conf=await _start_conf(view, cluster),
             slurm=self.slurm(cluster.controller) if cluster else None,
             hosts=_hosts(view, node_set, found),
+            revisions=tuple(decode(each, ControllerRevision) for each in view.revisions(meta.key)),
             site=self.site,
         )
 

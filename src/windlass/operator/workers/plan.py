@@ -8,10 +8,12 @@ from windlass.operator.membership import Membership
 from windlass.operator.plan import Action, Plan, Tell
 from windlass.operator.workers.course import NOTHING, Outcome, Pass, Phase, run, soonest
 from windlass.operator.workers.observe import Observed
+from windlass.operator.workers.past import settled
 from windlass.operator.workers.phases.cordon import cordon
 from windlass.operator.workers.phases.create import create
 from windlass.operator.workers.phases.drain import drain
 from windlass.operator.workers.phases.end import end
+from windlass.operator.workers.phases.history import history
 from windlass.operator.workers.phases.keys import keys
 from windlass.operator.workers.phases.overdue import overdue
 from windlass.operator.workers.phases.protect import protect
@@ -24,7 +26,6 @@ from windlass.operator.workers.phases.update import update
 from windlass.operator.workers.pod import mould
 from windlass.operator.workers.refusing import Refusal, refusal
 from windlass.operator.workers.resources import best_effort
-from windlass.operator.workers.revision import revision
 from windlass.operator.workers.status import next_available, status
 from windlass.operator.workers.verdicts import BEST_EFFORT, Judged, faults, told
 from windlass.operator.workers.worker import workers
@@ -32,7 +33,7 @@ from windlass.values.reason import Reason
 
 # Protection first, since an eviction may be on its way; who leaves is known before who is drained.
 PHASES: Final[tuple[Phase, ...]] = (
-    *(protect, share, end, scale, update, cordon, drain, overdue, retire),
+    *(protect, share, history, end, scale, update, cordon, drain, overdue, retire),
     *(create, show, keys, register),
 )
 LOOK_AGAIN: Final = 60.0
@@ -52,11 +53,17 @@ def plan(observed: Observed, now: datetime) -> Plan:
 
 
 def _serve(observed: Observed, cluster: Membership, now: datetime) -> Plan:
-    wanted = revision(observed.node_set, observed.sssd_conf)
+    wanted, collisions = settled(observed)
     shape = mould(observed, cluster, wanted)
     course = Pass(observed, now, wanted, shape, workers(observed))
     found = run(PHASES, course)
-    judged = Judged(wanted, found, best_effort=best_effort(shape.spec), lost=_lost(course))
+    judged = Judged(
+        wanted,
+        found,
+        best_effort=best_effort(shape.spec),
+        lost=_lost(course),
+        collisions=collisions,
+    )
     again = soonest(found.again, next_available(observed, now))
     return Plan(
         (*found.actions, *_tell(observed, judged)),

@@ -1,7 +1,7 @@
 """Which sort of pod a NodeSet wants, as a short text that its pods carry."""
 
 import json
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -14,10 +14,10 @@ from windlass.operator.workers import ssh
 LENGTH: Final = 10
 
 
-def revision(node_set: NodeSet, sssd_conf: bytes | None) -> str:
-    """Changes with what only a new pod can take up; not with replicas or the partition."""
+def payload(node_set: NodeSet) -> dict[str, Any]:
+    """What of a spec only a new pod can take up; not replicas, not the partition."""
     spec = node_set.spec
-    payload = {
+    fields = {
         "template": spec.template,
         "slurmd": spec.slurmd,
         "logfile": spec.logfile,
@@ -26,10 +26,17 @@ def revision(node_set: NodeSet, sssd_conf: bytes | None) -> str:
         "ordinalPadding": spec.ordinal_padding,
         "oversubscribeNode": spec.oversubscribe_node,
     }
-    text = json.dumps(msgspec.to_builtins(payload), sort_keys=True)
-    parts: list[str | bytes] = [text]
-    if spec.ssh.enabled:
+    found: dict[str, Any] = msgspec.to_builtins(fields)
+    return found
+
+
+def revision(node_set: NodeSet, sssd_conf: bytes | None, collisions: int = 0) -> str:
+    """Changes with the payload, and once more for each time that another had the same text."""
+    parts: list[str | bytes] = [json.dumps(payload(node_set), sort_keys=True)]
+    if node_set.spec.ssh.enabled:
         parts += [ssh.sshd_config(node_set), sssd_conf or b""]
+    if collisions:
+        parts.append(str(collisions))
     return digest(*parts)[:LENGTH]
 
 

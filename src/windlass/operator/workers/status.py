@@ -10,6 +10,7 @@ from windlass.operator.workers import words
 from windlass.operator.workers.facts import available_in, ready_since
 from windlass.operator.workers.identity import slurm_name
 from windlass.operator.workers.observe import Observed
+from windlass.operator.workers.past import name_of
 from windlass.operator.workers.revision import revision_of
 from windlass.operator.workers.verdicts import Counts, Judged, verdicts
 from windlass.values.states import NodeState
@@ -35,9 +36,24 @@ def status(observed: Observed, judged: Judged, now: datetime) -> dict[str, Any]:
             old.conditions, verdicts(observed, judged, counts), meta.generation, now
         ),
     }
+    if collisions := judged.collisions or old.collision_count:
+        said["collisionCount"] = collisions
+    said |= _revisions(observed, judged, counts)
     if old.ordinal_to_node:
         said["ordinalToNode"] = old.ordinal_to_node
     return said
+
+
+def _revisions(observed: Observed, judged: Judged, counts: Counts) -> dict[str, str]:
+    """The one that workers get, and the one that all of them had last."""
+    old = observed.node_set.status
+    if judged.refused is not None:
+        kept = {"updateRevision": old.update_revision, "currentRevision": old.current_revision}
+        return {name: value for name, value in kept.items() if value}
+    wanted = name_of(observed.node_set, judged.revision)
+    reached = counts.updated == counts.replicas >= observed.desired
+    last = wanted if reached else old.current_revision or wanted
+    return {"updateRevision": wanted, "currentRevision": last}
 
 
 def next_available(observed: Observed, now: datetime) -> float | None:

@@ -31,6 +31,8 @@ class Judged:
     best_effort: bool = False
     lost: int | None = None
     """How many ready workers Slurm does not know; None where it does not answer."""
+    collisions: int = 0
+    """How often the name of a revision was taken by a different one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,9 @@ class Seen:
         assert (of, key) == (kinds.CONTROLLER, Key("lab", "slurm"))
         return self.running
 
+    def revisions(self, of: Key) -> list[Document]:
+        return []
+
     def host(self, name: str) -> Node | None:
         return None
 

@@ -8,11 +8,12 @@ import msgspec
 from windlass.api import labels
 from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
-from windlass.kube.objects import Pod
+from windlass.kube.objects import ControllerRevision, Pod
 from windlass.operator.keys import effective_keys
 from windlass.operator.membership import Membership
 from windlass.operator.slurms.seen import Seen
 from windlass.operator.workers.observe import Observed
+from windlass.operator.workers.past import new
 from windlass.operator.workers.pod import key_hash
 from windlass.operator.workers.revision import revision
 from windlass.operator.workers.worker import Worker
@@ -92,12 +93,21 @@ def worker(of: Pod, node: Node | None = None, *jobs: Job) -> Worker:
     return Worker(of, of.metadata.name, node, {str(job.id): job for job in jobs}, None)
 
 
+def kept(of: NodeSet, number: int = 1, **given: Any) -> ControllerRevision:
+    """A revision of this spec that is written down already."""
+    hash_ = given.get("revision", revision(of, None))
+    body = {**new(of, hash_, number), **given.get("fields", {})}
+    body["metadata"] = {**body["metadata"], "uid": f"u-{hash_}", **given.get("metadata", {})}
+    return msgspec.convert(body, ControllerRevision)
+
+
 def observed(of: NodeSet | None = None, **more: Any) -> Observed:
     chosen = of or node_set()
     fields: dict[str, Any] = {
         "node_set": chosen,
         "membership": membership(),
         "siblings": (chosen.metadata,),
+        "revisions": (kept(chosen),),
     }
     if isinstance(more.get("slurm"), dict):
         more["slurm"] = Seen(more["slurm"], more.pop("jobs", {}))

@@ -101,6 +101,32 @@ def test_node_sets_of_a_cluster_own_the_service_together() -> None:
     asyncio.run(story())
 
 
+async def revisions(stage: Stage) -> dict[str, int]:
+    """By the image of slurmd, the number of the revision."""
+    selection = Selection("hpc")
+    page = await stage.kube.send(requests.list_page(kinds.CONTROLLER_REVISION, Document, selection))
+    return {
+        each.body["data"]["spec"]["slurmd"]["image"]: each.body["revision"]
+        for each in page.items or ()
+    }
+
+
+def test_a_revision_that_comes_back_is_the_newest_again() -> None:
+    async def story() -> None:
+        async with staged(ROOM) as stage:
+            await cluster(stage, replicas=1, revisionHistoryLimit=1, slurmd={"image": "a"})
+            await stage.settle("w")
+            for image in ("b", "a", "c"):
+                await stage.change(kinds.NODE_SET, "w", {"spec": {"slurmd": {"image": image}}})
+                await stage.settle("w")
+                if image == "a":
+                    assert await revisions(stage) == {"b": 2, "a": 3}
+
+            assert await revisions(stage) == {"a": 3, "c": 4}
+
+    asyncio.run(story())
+
+
 def test_pods_of_a_set_that_is_gone_are_waited_for() -> None:
     async def story() -> None:
         async with staged(ROOM) as stage:
