@@ -32,6 +32,10 @@ RESERVATION: Final = "nodeset.slinky.slurm.net/reservation"
 WORKER_TAINT: Final = "nodeset.slinky.slurm.net/worker"
 TOPOLOGY: Final = "topology.slinky.slurm.net/spec"
 FEATURES: Final = "features.slinky.slurm.net/spec"
+EVICTION_ASKED: Final = "nodeset.slinky.slurm.net/eviction-asked"
+FORCE_DELETE: Final = "nodeset.slinky.slurm.net/force-delete"
+WORKERS: Final = "nodeset.slinky.slurm.net/workers"
+"""The finalizer of a NodeSet that may have workers, or jobs that name its partition."""
 REVISION: Final = "controller-revision-hash"
 
 

@@ -22,6 +22,7 @@ from windlass.operator.plan import (
     ChangeNodes,
     Create,
     Delete,
+    Finalize,
     ForgetNodes,
     Leaving,
     Mark,
@@ -242,6 +243,8 @@ def _target(step: Step) -> str:
         case Apply(kind, body) | Create(kind, body) | Replace(kind, body):
             return named(kind, key_of(body))
         case Delete(kind, key) | Annotate(kind, key) | Mark(kind, key) | ShowConditions(kind, key):
+            return named(kind, key)
+        case Finalize(kind, key):
             return named(kind, key)
         case ChangeNodes(names) | ForgetNodes(names):
             return short(names)

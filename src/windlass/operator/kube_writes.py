@@ -16,6 +16,7 @@ from windlass.operator.plan import (
     Body,
     Create,
     Delete,
+    Finalize,
     Mark,
     Replace,
     ShowConditions,
@@ -28,7 +29,9 @@ MANAGER = FieldManager("windlass-operator")
 
 Done: TypeAlias = tuple[str, str, str] | None
 """The reason, the action and the note of an event."""
-KubeStep: TypeAlias = Apply | Create | Replace | Delete | Annotate | Mark | ShowConditions
+KubeStep: TypeAlias = (
+    Apply | Create | Replace | Delete | Annotate | Mark | ShowConditions | Finalize
+)
 
 
 class Taken(KubeError):
@@ -109,7 +112,7 @@ class KubeWrites:
             return False
         return True
 
-    async def _touch(self, step: Annotate | Mark | ShowConditions) -> None:
+    async def _touch(self, step: Annotate | Mark | ShowConditions | Finalize) -> None:
         """Change a little of what others write, too."""
         match step:
             case Annotate(kind, key, annotations):
@@ -120,6 +123,21 @@ class KubeWrites:
                     await self._client.send(requests.merge_patch(kind, key, _marks(step), Anything))
             case ShowConditions():
                 await show_conditions(self._client, step)
+            case Finalize():
+                with for_that_one():
+                    await self._finalize(step)
+
+    async def _finalize(self, step: Finalize) -> None:
+        """Finalizers of others are in the same list: it is written only as it was just read."""
+        found = await self._client.send(requests.get_metadata(step.kind, step.key))
+        shown = found.metadata.finalizers or []
+        kept = [each for each in shown if each not in step.remove]
+        wanted = [*kept, *(each for each in step.add if each not in kept)]
+        if found.metadata.uid == step.uid and wanted != shown:
+            version = found.metadata.resource_version
+            changes = {"uid": step.uid, "resourceVersion": version, "finalizers": wanted}
+            request = requests.merge_patch(step.kind, step.key, {"metadata": changes}, Anything)
+            await self._client.send(request)
 
     async def _live(self, kind: Kind, key: Key) -> Document | None:
         return await self._view.read(kind, key) if kind in CONTENT else self._view.get(kind, key)

@@ -84,6 +84,17 @@ class ShowConditions:
 
 
 @dataclass(frozen=True, slots=True)
+class Finalize:
+    """Put finalizers on an object that shall stay until we are done with it, or take them off."""
+
+    kind: Kind
+    key: Key
+    uid: str
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Tell:
     """An Event about the custom resource."""
 
@@ -174,6 +185,7 @@ Step: TypeAlias = (
     | Annotate
     | Mark
     | ShowConditions
+    | Finalize
     | Tell
     | ChangeNodes
     | ForgetNodes

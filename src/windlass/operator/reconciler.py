@@ -29,6 +29,8 @@ class Room(Generic[O]):
     kind: Kind
     observe: Callable[[View, Document], Awaitable[O]]
     plan: Callable[[O, datetime], Plan]
+    farewells: bool = False
+    """Whether it also has a plan for a resource that is being deleted, and holds it until then."""
 
 
 class NotCarriedOut(Exception):
@@ -50,7 +52,7 @@ class Reconciler(Generic[O]):
 
     async def reconcile(self, key: Key) -> Requeue:
         document = self._view.get(self._room.kind, key)
-        if document is None or document.metadata.deletion_timestamp is not None:
+        if document is None or not self._concerns(document):
             return Requeue.never()
         subject = Subject(self._room.kind, document.metadata)
         try:
@@ -63,6 +65,9 @@ class Reconciler(Generic[O]):
             status = self._blamed(document, plan.status, failures) if failures else plan.status
             await self._executor.show(subject, status, document)
         return self._concluded(failures, plan)
+
+    def _concerns(self, document: Document) -> bool:
+        return self._room.farewells or document.metadata.deletion_timestamp is None
 
     async def _refuse(
         self, subject: Subject, document: Document, error: msgspec.ValidationError

@@ -49,7 +49,7 @@ async def rooms(
             Room(kinds.ACCOUNTING, accounting.observe, plan_slurmdbd),
             Room(kinds.REST_API, rest_api.observe, plan_slurmrestd),
             Room(kinds.LOGIN_SET, login.observe, plan_logins),
-            Room(kinds.NODE_SET, WorkerObserver(site, slurm).observe, plan_workers),
+            Room(kinds.NODE_SET, WorkerObserver(site, slurm).observe, plan_workers, farewells=True),
             Room(kinds.TOKEN, observe_token, plan_token),
         ]
 

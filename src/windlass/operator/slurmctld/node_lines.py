@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from windlass.api.node_set import NodeSet
-from windlass.slurm.conf import SLURM_CONF, Broken, Document, Fault, Record, parse, record
+from windlass.slurm.conf import SLURM_CONF, Broken, Document, Fault, Pair, Record, parse, record
 from windlass.values.reason import Reason
 
 
@@ -45,7 +45,8 @@ class _Making:
         text = f"PartitionName={name} Nodes={name} {node_set.spec.partition.config}"
         place = f"partition.config of NodeSet {node_set.metadata.name}"
         try:
-            yield from parse(text.rstrip(), SLURM_CONF, place).records()
+            for line in parse(text.rstrip(), SLURM_CONF, place).records():
+                yield _closed(line) if node_set.metadata.deletion_timestamp else line
         except Broken as broken:
             self.faults += broken.faults
 
@@ -58,6 +59,12 @@ class _Making:
             self.lines.append(line)
         elif self._made[identity][1] != line:
             self.notes.append(_twice(line, self._made[identity][0], node_set))
+
+
+def _closed(line: Record) -> Record:
+    """A partition that is about to go takes no new jobs; those that name it keep it until then."""
+    others = tuple(pair for pair in line.pairs if not pair.is_for("State"))
+    return Record(line.name, (*others, Pair("State", "INACTIVE")))
 
 
 def _identity(line: Record) -> tuple[str, str]:

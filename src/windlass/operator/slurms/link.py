@@ -68,6 +68,7 @@ class Link:
             mirror.nodes.table.items,
             self._occupancy.by_node,
             reserved.items if _known(reserved) else None,
+            self._occupancy.by_partition,
         )
 
     async def fresh(self) -> Seen | None:

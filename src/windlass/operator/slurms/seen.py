@@ -1,6 +1,6 @@
 """What is known of one Slurm at a moment. Where Slurm does not answer there is no such thing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -20,10 +20,16 @@ class Seen:
     """By the name of a node, the jobs that hold it."""
     reservations: Mapping[str, Reservation] | None = None
     """By name; None where they were not read."""
+    queues: Mapping[str, Mapping[str, Job]] = field(default_factory=dict)
+    """By the name of a partition, the jobs that name it and have not ended."""
 
     def on(self, node: str) -> Mapping[str, Job]:
         """The jobs that hold a node, by their number."""
         return self.jobs.get(node, NO_JOBS)
+
+    def naming(self, partition: str) -> Mapping[str, Job]:
+        """The jobs that wait or run in a partition, or would also wait there; by their number."""
+        return self.queues.get(partition, NO_JOBS)
 
     def free(self, node: str) -> bool:
         """Whether no job is on it and none can come: it is drained or down.
@@ -37,32 +43,46 @@ class Seen:
 
 
 class Occupancy:
-    """Which jobs hold which nodes, kept up as jobs change: work for each change, not each job."""
+    """Which jobs hold which nodes and name which partitions, kept up as jobs change: work for each
+    change, not each job."""
 
     def __init__(self) -> None:
         self.by_node: dict[str, dict[str, Job]] = {}
+        self.by_partition: dict[str, dict[str, Job]] = {}
 
     def take(self, change: Change[Job]) -> frozenset[str]:
         """Note a change of a job, and answer which nodes it concerns."""
-        before = frozenset(_held(change.before))
-        after = frozenset(_held(change.after))
-        for node in before - after:
-            self._release(node, change.name)
-        if change.after is not None:
-            for node in after:
-                self.by_node.setdefault(node, {})[change.name] = change.after
-        return before | after
+        _file(self.by_partition, change, _named)
+        return _file(self.by_node, change, _held)
 
-    def _release(self, node: str, job: str) -> None:
-        held = self.by_node.get(node, {})
-        held.pop(job, None)
+
+def _file(
+    filed: dict[str, dict[str, Job]],
+    change: Change[Job],
+    under: Callable[[Job | None], Iterable[str]],
+) -> frozenset[str]:
+    """Put a changed job where it belongs now, and answer where it was or is."""
+    before, after = frozenset(under(change.before)), frozenset(under(change.after))
+    for name in before - after:
+        held = filed.get(name, {})
+        held.pop(change.name, None)
         if not held:
-            self.by_node.pop(node, None)
+            filed.pop(name, None)
+    if change.after is not None:
+        for name in after:
+            filed.setdefault(name, {})[change.name] = change.after
+    return before | after
 
 
 def holds(job: Job) -> bool:
     """Whether it has nodes: also while it is suspended, when Slurm may call them idle."""
     return job.state.running or job.state.suspended or job.state.completing
+
+
+def _named(job: Job | None) -> Iterable[str]:
+    if job is None or not (job.state.pending or holds(job)):
+        return ()
+    return filter(None, job.partition.split(","))
 
 
 def _held(job: Job | None) -> Iterator[str]:

@@ -21,8 +21,21 @@ class Identity:
 def identity(node_set: NodeSet, ordinal: int) -> Identity:
     index = str(ordinal).zfill(node_set.spec.ordinal_padding)
     pod = f"{node_set.metadata.name}-{index}"
-    prefix = (node_set.spec.template.spec or {}).get("hostname")
+    prefix = _given_hostname(node_set)
     return Identity(ordinal, index, pod, f"{prefix}{index}" if prefix else pod)
+
+
+def _given_hostname(node_set: NodeSet) -> str:
+    return str((node_set.spec.template.spec or {}).get("hostname") or "")
+
+
+def is_worker(node_set: NodeSet, name: str) -> bool:
+    """Whether a worker of this set may have that name in Slurm; on all hosts it has the host's."""
+    if node_set.spec.scaling_mode == "DaemonSet":
+        return True
+    start = _given_hostname(node_set) or f"{node_set.metadata.name}-"
+    index = name.removeprefix(start)
+    return index != name and index.isascii() and index.isdigit()
 
 
 def ordinal_of(pod: Pod) -> int | None:

@@ -7,6 +7,7 @@ from typing import Final
 from windlass.operator.membership import Membership
 from windlass.operator.plan import Action, Plan, Tell
 from windlass.operator.workers.course import NOTHING, Outcome, Pass, Phase, run, soonest
+from windlass.operator.workers.farewell import farewell
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.past import settled
 from windlass.operator.workers.phases.cordon import cordon
@@ -14,6 +15,7 @@ from windlass.operator.workers.phases.create import create
 from windlass.operator.workers.phases.drain import drain
 from windlass.operator.workers.phases.end import end
 from windlass.operator.workers.phases.history import history
+from windlass.operator.workers.phases.hold import hold
 from windlass.operator.workers.phases.keys import keys
 from windlass.operator.workers.phases.overdue import overdue
 from windlass.operator.workers.phases.protect import protect
@@ -34,7 +36,7 @@ from windlass.values.reason import Reason
 # Protection first, since an eviction may be on its way; who leaves is known before who is drained.
 PHASES: Final[tuple[Phase, ...]] = (
     *(protect, share, history, end, scale, update, cordon, drain, overdue, retire),
-    *(create, show, keys, register),
+    *(hold, create, show, keys, register),
 )
 LOOK_AGAIN: Final = 60.0
 REST: Final = 0.0002
@@ -46,6 +48,8 @@ MOST_REST: Final = 3.0
 
 
 def plan(observed: Observed, now: datetime) -> Plan:
+    if observed.node_set.metadata.deletion_timestamp is not None:
+        return farewell(observed, now)
     refused = refusal(observed)
     if refused is not None or observed.membership is None:
         return _refuse(observed, refused, now)

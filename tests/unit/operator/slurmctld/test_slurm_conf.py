@@ -1,7 +1,9 @@
 """slurm.conf as the operator writes it."""
 
+from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.unit.operator.conftest import Golden
@@ -342,3 +344,13 @@ def test_files_are_gathered_by_what_they_are_for() -> None:
     assert files.content == {"gres.conf": "2", "90.sh": "#!", "10.sh": "#!"}
     assert files.prolog == files.epilog_slurmctld == ("10.sh", "90.sh")
     assert [note.code for note in files.notes] == ["FileTwice", "FileNotUsed"]
+
+
+def test_the_partition_of_a_set_that_is_being_deleted_stays_and_takes_no_new_jobs() -> None:
+    one = node_set("w", partition={"enabled": True, "config": "MaxTime=60 State=UP"})
+    gone = msgspec.structs.replace(
+        one.metadata, deletion_timestamp=datetime(2026, 7, 1, tzinfo=UTC)
+    )
+    conf = rendered("", msgspec.structs.replace(one, metadata=gone))
+    assert "NodeSet=w Feature=w\n" in conf.text
+    assert "PartitionName=w Nodes=w MaxTime=60 State=INACTIVE\n" in conf.text

@@ -23,9 +23,12 @@ from windlass.values.states import NodeState
 NOW = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
 
 
-def node_set(status: dict[str, Any] | None = None, **spec: Any) -> NodeSet:
+def node_set(
+    status: dict[str, Any] | None = None, metadata: dict[str, Any] | None = None, **spec: Any
+) -> NodeSet:
+    meta = {"name": "w", "namespace": "hpc", "uid": "u-w", "generation": 3}
     body = {
-        "metadata": {"name": "w", "namespace": "hpc", "uid": "u-w", "generation": 3},
+        "metadata": {**meta, "finalizers": [labels.WORKERS], **(metadata or {})},
         "spec": {"controllerRef": {"name": "slurm"}, **spec},
         "status": status or {},
     }
