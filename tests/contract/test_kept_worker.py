@@ -14,6 +14,7 @@ from windlass.local.errors import LocalError
 from windlass.local.layout import Folders
 from windlass.local.progress import Display
 from windlass.local.waiting import wait_for
+from windlass.slurm.key_set import KeySet
 from windlass.testing.contained import Contained
 from windlass.testing.ports import free_ports
 
@@ -34,6 +35,7 @@ SelectTypeParameters=CR_Core_Memory
 ProctrackType=proctrack/linuxproc
 MailProg=/bin/true
 MaxNodeCount=10
+SlurmdDebug=debug
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
 
@@ -41,6 +43,7 @@ SCRIPT = """
 mkdir -p /run/slurmctld
 python3 /inpod/keeper.py -- slurmctld --systemd >> /out/slurmctld.log 2>&1 &
 until scontrol ping | grep -q UP; do sleep 0.1; done
+export SLURM_SACK_JWKS=/etc/slurm/slurm.jwks
 POD_CPUS=1 POD_MEMORY=1024 SSHD=yes SSHD_OPTIONS='-p {ssh_port}' \
   python3 /inpod/start.py slurmd -Z -N worker-0 --conf-server 127.0.0.1:{port} \
   --conf 'Features=x NodeAddr=127.0.0.1' >> /out/slurmd.log 2>&1 &
@@ -52,6 +55,10 @@ wait -n
 class Worker:
     contained: Contained
     ssh_port: int
+
+    @property
+    def etc(self) -> Path:
+        return self.contained.folder / "etc"
 
     def run(self, *words: str) -> str:
         return self.contained.inside(*words)
@@ -120,6 +127,21 @@ def test_a_job_goes_on_while_slurmd_is_reconfigured_and_killed(worker: Worker) -
     wait_for(lambda: worker.said("slurmd ended with status 137"), "slurmd died", within=10)
     wait_for(lambda: "State=IDLE" in worker.node(), "the job ended", within=20)
     assert (worker.contained.logs / "job.txt").read_text() == "done\n"
+
+
+def test_a_slurm_jwks_that_comes_later_is_read_at_once(worker: Worker) -> None:
+    old = (worker.etc / "slurm.key").read_bytes()
+    both = KeySet.of(old, "old").adding(secrets.token_bytes(64), "new")
+    fresh = worker.etc / "fresh"
+    fresh.touch(mode=0o600)
+    fresh.write_text(str(both))
+
+    fresh.rename(worker.etc / "slurm.jwks")
+
+    read = "loading keys file `/etc/slurm/slurm.jwks`"
+    wait_for(lambda: worker.said(read), "slurmd has read the keys", within=10)
+    wait_for(lambda: "State=IDLE" in worker.node(), "the worker is idle", within=30)
+    worker.run("env", "--chdir=/tmp", "timeout", "20", "srun", "true")
 
 
 def test_who_asks_for_sshd_has_one_that_asks_slurm(worker: Worker) -> None:

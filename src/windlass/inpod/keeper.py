@@ -1,6 +1,7 @@
 """The first process of a container with a Slurm daemon, in the place of systemd.
 
-    python3 keeper.py [--restart] -- COMMAND [WORD...] [--also COMMAND [WORD...]]...
+    python3 keeper.py [--restart] [--follow FILE]... -- COMMAND [WORD...]
+                      [--also COMMAND [WORD...]]...
 
 The first command is the daemon. It is given a NOTIFY_SOCKET, as systemd gives one, and the process
 that it names there (`MAINPID=`) takes its place: on `scontrol reconfigure` Slurm's daemons start a
@@ -9,6 +10,8 @@ new process, hand over to it and end. Run them with `--systemd`, or they do not 
 - The container ends with the daemon and with its exit status (128 + n if signal n ended it).
 - With `--restart` a daemon that ends by itself is started again, later and later if it keeps
   ending, and the container lives until it is told to stop: the jobs of a slurmd live in it.
+- With `--follow` the daemon is sent HUP, which has it start a new process of itself, when FILE
+  comes, goes or is replaced. It is not sent one that is not up yet: that would end it.
 - A command after `--also` is kept running beside the daemon in the same way. It never ends the
   container.
 - TERM and INT stop the daemon and then the others. HUP, USR1 and USR2 go to the daemon.
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
+LOOK = 1.0  # seconds between looks at the files that are followed
 GOOD_LIFE = 60.0  # whoever lived this long is started again at once
 PATIENCE = 5.0  # for the others to stop, once the daemon has
 STOPPING = (signal.SIGTERM, signal.SIGINT)
@@ -60,6 +64,7 @@ class Service:
         self.name = Path(argv[0]).name
         self.pid: int | None = None
         self.status = 0
+        self.ready = False
         self.started = 0.0
         self.pause = 0.0
         self.due = 0.0
@@ -71,7 +76,7 @@ class Service:
         path.chmod(0o777)  # the command may have taken another user
 
     def start(self, now: float) -> None:
-        self.started = now
+        self.started, self.ready = now, False
         try:
             self.pid = os.posix_spawnp(
                 self.argv[0],
@@ -115,6 +120,7 @@ class Service:
             self.pid = int(value)
         elif (key, value) in (("READY", "1"), ("RELOADING", "1"), ("STOPPING", "1")):
             say(f"{self.name} is {key.lower()}")
+            self.ready = self.ready or key == "READY"
 
     def send(self, number: int) -> None:
         if self.pid is not None:
@@ -122,12 +128,37 @@ class Service:
                 os.kill(self.pid, number)
 
 
+class Files:
+    """Files that somebody else replaces."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = paths
+        self.seen = self.look()
+        self.due = time.monotonic() + LOOK
+
+    def look(self) -> list[tuple[int, int, int] | None]:
+        return [identity(path) for path in self.paths]
+
+    def next_look(self) -> float | None:
+        return self.due if self.paths else None
+
+    def changed(self, now: float) -> bool:
+        """Whether they are not what they were, as often as it is time to look."""
+        if now < self.due:
+            return False
+        self.due = now + LOOK
+        before, self.seen = self.seen, self.look()
+        return before != self.seen
+
+
 class Keeper:
     """The daemon, what runs beside it, and the signals that come for them."""
 
-    def __init__(self, services: Sequence[Service], *, restart: bool) -> None:
+    def __init__(self, services: Sequence[Service], files: Files, *, restart: bool) -> None:
         self.daemon, *self.others = services
         self.services = services
+        self.files = files
+        self.outdated = False
         self.restart = restart
         self.stopping = False
         self.told_to_stop: int | None = None
@@ -147,10 +178,11 @@ class Keeper:
         for service in self.services:
             service.start(time.monotonic())
         while self.daemon.pid is not None or (self.restart and not self.stopping):
-            self.wait(self.next_start())
+            self.wait(self.next_deed())
             self.pass_signals_on()
             self.reap()
             self.start_again()
+            self.follow()
         self.stop_others()
         return self.daemon.status
 
@@ -189,8 +221,18 @@ class Keeper:
                     say(f"{service.name} ended with status {status}")
                     service.ended(status, time.monotonic())
 
-    def next_start(self) -> float | None:
-        return min((service.due for service in self.resting()), default=None)
+    def next_deed(self) -> float | None:
+        starts = [service.due for service in self.resting()]
+        look = self.files.next_look()
+        return min(starts if look is None else [*starts, look], default=None)
+
+    def follow(self) -> None:
+        """Have the daemon read what is followed again; one that comes up later does so anyway."""
+        self.outdated |= self.files.changed(time.monotonic())
+        if self.outdated and self.daemon.ready and self.daemon.pid is not None:
+            say(f"{self.daemon.name} is told of new files")
+            self.outdated = False
+            self.daemon.send(signal.SIGHUP)
 
     def start_again(self) -> None:
         now = time.monotonic()
@@ -245,6 +287,15 @@ def bury(pid: int) -> int:
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
+def identity(path: str) -> tuple[int, int, int] | None:
+    """What is another if a file has been replaced or written to."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - the kubelet's links are followed
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 def owner(pid: int) -> int | None:
     """The user that a process runs as, if there is that process."""
     try:
@@ -282,17 +333,27 @@ def say(text: str) -> None:
     print(f"keeper: {text}", file=sys.stderr, flush=True)
 
 
-def main(words: Sequence[str]) -> int:
+def options(words: Sequence[str]) -> tuple[bool, list[str], list[str]] | None:
+    """Whether to restart, what to follow, and the words after `--`."""
     restart = words[:1] == ["--restart"]
-    dashes, *rest = (words[1:] if restart else words) or [""]
+    rest, followed = list(words[1:] if restart else words), []
+    while rest[:1] == ["--follow"] and len(rest) > 1:
+        followed.append(rest[1])
+        rest = rest[2:]
+    return (restart, followed, rest[1:]) if rest[:1] == ["--"] else None
+
+
+def main(words: Sequence[str]) -> int:
+    given = options(words)
+    restart, followed, rest = given or (False, [], [])
     argvs = commands(rest)
-    if dashes != "--" or not all(argvs):
+    if not all(argvs):
         print(__doc__, file=sys.stderr)
         return 2
     folder = place()
     try:
         services = [Service(argv, folder / f"notify-{n}") for n, argv in enumerate(argvs)]
-        keeper = Keeper(services, restart=restart)
+        keeper = Keeper(services, Files(followed), restart=restart)
         adopt_orphans()
         keeper.catch_signals()
         return keeper.run()

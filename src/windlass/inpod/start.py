@@ -1,6 +1,7 @@
 """Starts the containers in which several daemons run, under the keeper.
 
-    python3 start.py slurmd [WORD...]     slurmd with these words; sshd and SSSD where asked for
+    python3 start.py slurmd [WORD...]     slurmd with these words; sshd and SSSD where asked for;
+                                          it reads the keys in /etc/slurm again when they change
     python3 start.py login                sackd, sshd and SSSD where it is configured
 
 slurmd offers what its pod may use, not what the machine has, unless `--conf` says so itself:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 KEEPER = Path(__file__).with_name("keeper.py")
+KEYS = ("/etc/slurm/slurm.key", "/etc/slurm/slurm.jwks")
 SSSD_CONF = Path("/etc/sssd/sssd.conf")
 PAM_SSHD = Path("/etc/pam.d/sshd")
 ADOPT = "action_adopt_failure=deny action_generic_failure=deny"
@@ -115,7 +117,8 @@ def slurmd(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     said = subprocess.run(["slurmd", "-C"], capture_output=True, text=True, check=False).stdout
     words = with_conf([*options(env, "SLURMD"), *words], limits(env, measure(said)))
     also = beside(env, sshd=sshd, sssd=SSSD_CONF.exists())
-    return ["--restart", "--", "slurmd", "--systemd", *words, *also]
+    follow = [word for key in KEYS for word in ("--follow", key)]
+    return ["--restart", *follow, "--", "slurmd", "--systemd", *words, *also]
 
 
 def login(words: Sequence[str], env: Mapping[str, str]) -> list[str]:

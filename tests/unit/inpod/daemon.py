@@ -46,6 +46,8 @@ signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 tell(f"up {os.getpid()}")
 if sys.argv[-1] == "new":
     os.dup2(2, 1)  # whoever started us reads no more
+else:
+    notify("READY=1")
 while True:
     received = signal.sigwait(SIGNALS)
     if received == HANDS_OVER and sys.argv[-1] != "new":

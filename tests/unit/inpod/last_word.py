@@ -8,7 +8,7 @@ import socket
 import sys
 from pathlib import Path
 
-from windlass.inpod.keeper import Keeper, Service
+from windlass.inpod.keeper import Files, Keeper, Service
 
 NOBODY = 65534
 
@@ -20,5 +20,5 @@ if service.pid == 0:
         talking.sendto(f"MAINPID={os.getppid()}".encode(), sys.argv[1])
     os._exit(0)
 os.waitid(os.P_PID, service.pid, os.WEXITED | os.WNOWAIT)
-Keeper([service], restart=False).reap()
+Keeper([service], Files(()), restart=False).reap()
 print("heard" if service.pid == os.getpid() else "not heard")

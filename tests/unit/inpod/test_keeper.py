@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -90,6 +90,45 @@ def test_signals_reach_the_daemon(number: signal.Signals, env: dict[str, str]) -
         assert line(keeper) == number.name.removeprefix("SIG")
 
 
+def come(path: Path) -> None:
+    path.write_text("new")
+
+
+def be_replaced(path: Path) -> None:
+    path.with_suffix(".new").write_text("other")
+    path.with_suffix(".new").replace(path)
+
+
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [(None, come), ("old", be_replaced), ("old", Path.unlink)],
+    ids=["comes", "is replaced", "goes"],
+)
+def test_the_daemon_is_told_when_a_file_that_it_follows_changes(
+    before: str | None, change: Callable[[Path], None], env: dict[str, str], tmp_path: Path
+) -> None:
+    others, followed = tmp_path / "slurm.key", tmp_path / "slurm.jwks"
+    if before is not None:
+        followed.write_text(before)
+    words = ("--follow", str(others), "--follow", str(followed), "--", *DAEMON, "0")
+    with running("keeper", *words, env=env) as keeper:
+        first = pid_of(line(keeper))
+        change(followed)
+        assert pid_of(line(keeper)) != first
+
+
+def test_a_daemon_that_is_not_up_yet_is_told_of_nothing(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    followed = tmp_path / "slurm.jwks"
+    # It would die of HUP, and ends by itself once the keeper has looked twice.
+    slow = ("sh", "-c", "echo up $$; sleep 2.5; exit 4")
+    with running("keeper", "--follow", str(followed), "--", *slow, env=env) as keeper:
+        line(keeper)
+        come(followed)
+        assert keeper.wait(10) == 4
+
+
 @pytest.mark.parametrize(
     ("command", "status"),
     [
@@ -168,9 +207,10 @@ def test_it_leaves_nothing_behind(env: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["sleep"], ["--"], ["--", "true", "--also"], ["--now", "--"]]
+    "words",
+    [[], ["sleep"], ["--"], ["--", "true", "--also"], ["--now", "--"], ["--follow", "--", "true"]],
 )
 def test_a_wrong_command_line_is_answered_with_the_right_one(words: list[str]) -> None:
     done = subprocess.run([*program("keeper"), *words], capture_output=True, check=False)
     assert done.returncode == 2
-    assert b"keeper.py [--restart] -- COMMAND" in done.stderr
+    assert b"keeper.py [--restart] [--follow FILE]... -- COMMAND" in done.stderr

@@ -5,12 +5,16 @@ from typing import Any, Final
 from windlass.api import labels, names
 from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
+from windlass.operator.keys import SLURM_JWKS
 from windlass.operator.pods.merge import merge_container
 from windlass.operator.workers import words
 from windlass.operator.workers.conf import arguments
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.resources import limits_env
 
+# A slurmd that gets its configuration from slurmctld looks beside that for keys, and never for this
+# file where it was, unless it is told of it; without the file it takes slurm.key.
+KEYS: Final = {"name": "SLURM_SACK_JWKS", "value": f"{words.SLURM_DIR}/{SLURM_JWKS}"}
 CAPABILITIES: Final = ("BPF", "NET_ADMIN", "SYS_ADMIN", "SYS_NICE")
 # Slinky's own words: whoever looks for nodes that went this way looks for them.
 GONE: Final = "slurm-operator: Pod is terminating"
@@ -27,7 +31,7 @@ def slurmd(observed: Observed, controller: Controller) -> dict[str, Any]:
         "name": words.CONTAINER,
         "image": observed.site.images.slurmd,
         "args": arguments(node_set, controller),
-        "env": [*_topology(), *limits_env(node_set), *_ssh(node_set)],
+        "env": [KEYS, *_topology(), *limits_env(node_set), *_ssh(node_set)],
         "ports": _ports(node_set),
         "startupProbe": _probe("/livez"),
         "livenessProbe": _probe("/livez"),
