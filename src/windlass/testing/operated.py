@@ -3,13 +3,21 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from windlass.local.errors import CommandFailed
 from windlass.local.kubectl import Kubectl
 from windlass.local.waiting import wait_for
+
+ASK: Final = """
+import sys, urllib.error as e, urllib.request as u
+request = u.Request(sys.argv[1], headers={'X-SLURM-USER-TOKEN': sys.argv[2]})
+try: print(u.urlopen(request, timeout=10).status)
+except e.HTTPError as error: print(error.code)
+except e.URLError as error: print(error.reason)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +115,11 @@ class Operated:
         """The number of a new job."""
         body = f"#!/bin/sh\n{script}\n"
         return self.slurm("sbatch", "--parsable", "--output=/dev/null", *words, text=body).strip()
+
+    def asked(self, path: str, jwt: str) -> str:
+        """The status that slurmrestd answers with, asked from a pod of the cluster."""
+        address = self.get("restapi", self.name)["status"]["address"]
+        return self.slurm("python3", "-c", ASK, f"{address}{path}", jwt).strip()
 
     def job_state(self, number: str) -> str:
         found = self.tried("scontrol", "show", "job", number, "--json")
