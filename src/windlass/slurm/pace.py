@@ -1,8 +1,8 @@
 """How long to wait before asking Slurm again. Pure.
 
-While things change: soon, but never so soon that asking is most of what slurmrestd does. At rest:
-ever later, up to most of a second, since "nothing changed" costs it a few milliseconds. Without an
-answer: backoff.
+After a change: soon, since others often follow, but never so soon that asking is most of what
+slurmrestd does. When each answer brings another change, and at rest: ever later, up to most of a
+second; a cluster that starts jobs all the time needs its CPU for them. Without an answer: backoff.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Pace:
     rest: Seconds = REST
     """After a long time without any."""
     slowing: float = 1.5
-    """Each answer without a change makes the next wait longer by this."""
+    """Each answer like the one before makes the next wait longer by this."""
     most_load: float = 0.5
     """The part of the time that may be spent waiting for answers."""
     failed_first: Seconds = FAILED_FIRST
@@ -45,22 +45,27 @@ class Rhythm:
     pace: Pace
     wait: Seconds
     failures: int = 0
+    changing: bool = False
+    """Whether the last answer brought a change."""
 
     @classmethod
     def start(cls, pace: Pace) -> "Rhythm":
         return cls(pace, pace.busy)
 
     def after_change(self, cost: Seconds) -> "Rhythm":
-        return Rhythm(self.pace, Seconds(max(self.pace.busy, self._breather(cost))))
+        wait = self._slower() if self.changing else self.pace.busy
+        return Rhythm(self.pace, Seconds(max(wait, self._breather(cost))), changing=True)
 
     def after_nothing(self, cost: Seconds) -> "Rhythm":
-        slower = min(self.pace.rest, max(self.pace.busy, self.wait) * self.pace.slowing)
-        return Rhythm(self.pace, Seconds(max(slower, self._breather(cost))))
+        return Rhythm(self.pace, Seconds(max(self._slower(), self._breather(cost))))
 
     def after_failure(self) -> "Rhythm":
         failures = self.failures + 1
         first, cap = self.pace.failed_first, self.pace.failed_most
         return Rhythm(self.pace, backoff.delay(failures, first=first, cap=cap), failures)
+
+    def _slower(self) -> float:
+        return min(self.pace.rest, max(self.pace.busy, self.wait) * self.pace.slowing)
 
     def _breather(self, cost: Seconds) -> float:
         """The wait that keeps an answer of this cost within the allowed load."""

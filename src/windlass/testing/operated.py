@@ -81,12 +81,15 @@ class Operated:
         return self.kubectl(*at, *words, text=text)
 
     def setting(self, key: str) -> str:
-        """What slurmctld has in force for a key of slurm.conf."""
-        for line in self.slurm("scontrol", "show", "config").splitlines():
+        """What slurmctld has in force for a key of slurm.conf; nothing while it is away."""
+        said = self.tried("scontrol", "show", "config")
+        for line in said.splitlines():
             name, _, value = line.partition("=")
             if name.strip().lower() == key.lower():
                 return value.strip()
-        raise KeyError(key)
+        if said:
+            raise KeyError(key)
+        return ""
 
     def idle(self) -> set[str]:
         return self.nodes("idle")
