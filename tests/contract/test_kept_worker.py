@@ -73,6 +73,17 @@ class Worker:
         """The number of its process."""
         return self.run("pgrep", "--newest", "--full", "^slurmd --systemd").strip()
 
+    def put(self, name: str, text: str) -> None:
+        """Replace a file as the kubelet does: at once."""
+        fresh = self.etc / ".fresh"
+        fresh.touch(mode=0o600)
+        fresh.write_text(text)
+        fresh.rename(self.etc / name)
+
+    def run_job(self) -> None:
+        wait_for(lambda: "State=IDLE" in self.node(), "the worker is idle", within=30)
+        self.run("env", "--chdir=/tmp", "timeout", "20", "srun", "true")
+
     def said(self, text: str) -> bool:
         return text in (self.contained.logs / "slurmd.log").read_text()
 
@@ -132,16 +143,24 @@ def test_a_job_goes_on_while_slurmd_is_reconfigured_and_killed(worker: Worker) -
 def test_a_slurm_jwks_that_comes_later_is_read_at_once(worker: Worker) -> None:
     old = (worker.etc / "slurm.key").read_bytes()
     both = KeySet.of(old, "old").adding(secrets.token_bytes(64), "new")
-    fresh = worker.etc / "fresh"
-    fresh.touch(mode=0o600)
-    fresh.write_text(str(both))
 
-    fresh.rename(worker.etc / "slurm.jwks")
+    worker.put("slurm.jwks", str(both))
 
     read = "loading keys file `/etc/slurm/slurm.jwks`"
     wait_for(lambda: worker.said(read), "slurmd has read the keys", within=10)
-    wait_for(lambda: "State=IDLE" in worker.node(), "the worker is idle", within=30)
-    worker.run("env", "--chdir=/tmp", "timeout", "20", "srun", "true")
+    worker.run_job()
+
+
+def test_a_slurm_jwks_that_cannot_be_read_does_not_end_slurmd(worker: Worker) -> None:
+    before = worker.slurmd()
+
+    worker.put("slurm.jwks", "{")
+
+    wait_for(lambda: worker.said("fatal: "), "the new process of slurmd ended", within=10)
+    assert worker.slurmd() == before
+    (worker.etc / "slurm.jwks").unlink()
+    wait_for(lambda: worker.slurmd() != before, "slurmd goes on with slurm.key", within=20)
+    worker.run_job()
 
 
 def test_who_asks_for_sshd_has_one_that_asks_slurm(worker: Worker) -> None:
