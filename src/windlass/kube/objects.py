@@ -97,6 +97,7 @@ class ContainerEnd(Part, frozen=True, gc=False):
     signal: int = 0
     reason: str = ""
     message: str = ""
+    finished_at: datetime | None = None
 
 
 class ContainerWait(Part, frozen=True, gc=False):

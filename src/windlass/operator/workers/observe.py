@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from windlass.api import names
@@ -19,6 +20,8 @@ from windlass.operator.site import Site
 from windlass.operator.slurmctld.changes import SLURMD, restart_part
 from windlass.operator.slurmctld.files import SLURM_CONF
 from windlass.operator.slurms.seen import Seen
+from windlass.operator.workers.hosts import Places, places
+from windlass.operator.workers.identity import ON_EVERY_HOST, host_of, mode_of
 from windlass.operator.world import View
 from windlass.values.key import Key
 
@@ -31,7 +34,7 @@ def silent(_: Controller) -> Seen | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Observed:
     node_set: NodeSet
     membership: Membership | None = None
@@ -54,7 +57,22 @@ class Observed:
     @property
     def desired(self) -> int:
         """How many workers there should be."""
-        return self.node_set.spec.replicas
+        return len(self._wanted_on) if self.on_every_host else self.node_set.spec.replicas
+
+    @property
+    def on_every_host(self) -> bool:
+        return self.node_set.spec.scaling_mode == ON_EVERY_HOST
+
+    @cached_property
+    def places(self) -> Places:
+        """Where workers belong, if every host shall have one."""
+        return places(self.node_set, self.hosts) if self.on_every_host else Places()
+
+    @cached_property
+    def _wanted_on(self) -> frozenset[str]:
+        """The hosts that should have a worker, and those that may keep theirs."""
+        there = (host_of(pod) for pod in self.pods if mode_of(pod) == ON_EVERY_HOST)
+        return self.places.fit.union(self.places.stay.intersection(there))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +103,7 @@ class Observer:
 
 
 def _hosts(view: View, node_set: NodeSet, pods: list[Pod]) -> Mapping[str, Host]:
-    if node_set.spec.scaling_mode == "DaemonSet":
+    if node_set.spec.scaling_mode == ON_EVERY_HOST:
         return {each.metadata.name: each for each in view.hosts()}
     names = {pod.spec.node_name for pod in pods if pod.spec.node_name}
     return {name: found for name in names if (found := view.host(name))}

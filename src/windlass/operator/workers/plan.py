@@ -10,6 +10,7 @@ from windlass.operator.workers.course import NOTHING, Outcome, Pass, Phase, run,
 from windlass.operator.workers.farewell import farewell
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.past import settled
+from windlass.operator.workers.phases.convert import convert
 from windlass.operator.workers.phases.cordon import cordon
 from windlass.operator.workers.phases.create import create
 from windlass.operator.workers.phases.drain import drain
@@ -24,6 +25,7 @@ from windlass.operator.workers.phases.retire import retire
 from windlass.operator.workers.phases.scale import scale
 from windlass.operator.workers.phases.share import share, shared
 from windlass.operator.workers.phases.show import show
+from windlass.operator.workers.phases.spread import spread
 from windlass.operator.workers.phases.update import update
 from windlass.operator.workers.pod import mould
 from windlass.operator.workers.refusing import Refusal, refusal
@@ -35,8 +37,8 @@ from windlass.values.reason import Reason
 
 # Protection first, since an eviction may be on its way; who leaves is known before who is drained.
 PHASES: Final[tuple[Phase, ...]] = (
-    *(protect, share, history, end, scale, update, cordon, drain, overdue, retire),
-    *(hold, create, show, keys, register),
+    *(protect, share, history, convert, end, spread, scale, update),
+    *(cordon, drain, overdue, retire, hold, create, show, keys, register),
 )
 LOOK_AGAIN: Final = 60.0
 REST: Final = 0.0002

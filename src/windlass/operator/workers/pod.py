@@ -9,11 +9,13 @@ from windlass.api import labels, names
 from windlass.api.common import PodTemplate
 from windlass.api.node_set import NodeSet
 from windlass.kube.kinds import NODE_SET
+from windlass.kube.placement import pinned
 from windlass.operator import joining, owned
 from windlass.operator.keys import slurm_key_hash
 from windlass.operator.membership import Membership
 from windlass.operator.pods.template import Layers, pod_template
 from windlass.operator.workers import words
+from windlass.operator.workers.hosts import tolerations
 from windlass.operator.workers.identity import Identity
 from windlass.operator.workers.logfile import logfile
 from windlass.operator.workers.observe import Observed
@@ -63,12 +65,15 @@ def key_hash(cluster: Membership) -> str:
 
 def worker_pod(shape: Mould, worker: Identity) -> dict[str, Any]:
     """The pod of this worker; its name says which, so that it cannot be made twice."""
-    own = {
-        labels.POD_NAME: worker.pod,
-        labels.POD_INDEX: worker.index,
-        labels.POD_HOSTNAME: worker.hostname,
-    }
+    own = {labels.POD_NAME: worker.pod, labels.POD_HOSTNAME: worker.hostname}
+    if worker.index:
+        own[labels.POD_INDEX] = worker.index
+    annotations = shape.metadata["annotations"]
+    if worker.failures:
+        annotations = {**annotations, labels.POD_FAILURES: str(worker.failures)}
     spec = {**shape.spec, "hostname": worker.hostname}
+    if worker.host:
+        spec["affinity"] = pinned(spec.get("affinity"), worker.host)
     ours = claimed(shape.node_set, worker)
     if ours:
         taken = {volume["name"] for volume in ours}
@@ -82,7 +87,7 @@ def worker_pod(shape: Mould, worker: Identity) -> dict[str, Any]:
             NODE_SET,
             worker.pod,
             {**shape.metadata["labels"], **own},
-            shape.metadata["annotations"],
+            annotations,
         ),
         "spec": spec,
     }
@@ -95,9 +100,7 @@ def _spec(observed: Observed, cluster: Membership) -> dict[str, Any]:
         "enableServiceLinks": False,
         "subdomain": names.workers(controller.metadata.name),
         "dnsConfig": {"searches": [joining.workers_domain(controller, observed.site.domain)]},
-        "tolerations": [
-            {"key": labels.WORKER_TAINT, "operator": "Equal", "effect": "NoExecute"},
-        ],
+        "tolerations": tolerations(node_set),
         "initContainers": [logfile(node_set, observed.site.images.slurmd)],
         "containers": [slurmd(observed, controller)],
         "volumes": volumes(observed, cluster),

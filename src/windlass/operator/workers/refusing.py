@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 from windlass.operator.membership import no_controller
 from windlass.operator.workers.conf import parse_extra_conf
+from windlass.operator.workers.hosts import demands_of
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.resources import limits_env
 from windlass.values.malformed import Malformed
@@ -28,12 +31,6 @@ def _refusals(observed: Observed) -> Iterator[Refusal]:
         namespace = observed.node_set.metadata.namespace
         yield Refusal(no_controller(namespace, spec.controller_ref))
         return
-    if spec.scaling_mode == "DaemonSet":
-        sentence = (
-            "scalingMode DaemonSet is not served yet and no worker is made or removed; "
-            "use StatefulSet with replicas"
-        )
-        yield Refusal(Reason("ScalingModeNotServed", sentence))
     if not cluster.has_key:
         key = cluster.keys.slurm
         sentence = f"there is no entry {key.key} in a Secret {key.name}"
@@ -49,5 +46,6 @@ def _unreadable(observed: Observed) -> Iterator[Refusal]:
     try:
         parse_extra_conf(observed.node_set.spec.extra_conf)
         limits_env(observed.node_set)
-    except Malformed as error:
+        demands_of(observed.node_set)
+    except (Malformed, msgspec.ValidationError) as error:
         yield Refusal(Reason("SpecInvalid", str(error)))

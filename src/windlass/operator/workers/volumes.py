@@ -63,7 +63,7 @@ def _claim(node_set: NodeSet, template: dict[str, Any], worker: Identity) -> dic
 
 
 def _claim_name(node_set: NodeSet, template: dict[str, Any], worker: Identity) -> str:
-    return f"{template['metadata']['name']}-{node_set.metadata.name}-{worker.index}"
+    return f"{template['metadata']['name']}-{node_set.metadata.name}-{worker.suffix}"
 
 
 def _ssh(observed: Observed) -> list[dict[str, Any]]:

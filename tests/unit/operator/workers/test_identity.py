@@ -2,10 +2,11 @@ from typing import Any
 
 import pytest
 
+from tests.unit.operator.workers.host_pods import host_pod
 from tests.unit.operator.workers.observed import node_set, pod
 from windlass.kube.meta import Meta
 from windlass.kube.objects import Pod, PodSpec
-from windlass.operator.workers.identity import absent, identity, ordinal_of, slurm_name
+from windlass.operator.workers.identity import absent, host_of, identity, ordinal_of, slurm_name
 
 
 @pytest.mark.parametrize(
@@ -57,3 +58,13 @@ def test_slurm_knows_a_pod_by_its_hostname_or_its_host() -> None:
     assert slurm_name(pod(3)) == "w-3"
     hosted = Pod(metadata=Meta(name="w-3"), spec=PodSpec(host_network=True, node_name="n1"))
     assert slurm_name(hosted) == "n1"
+
+
+def test_a_worker_of_a_host_takes_nobodys_place() -> None:
+    assert [each.pod for each in absent(node_set(replicas=1), [host_pod("n1")])] == ["w-0"]
+
+
+def test_a_pod_belongs_to_the_host_that_it_is_on_or_is_made_for() -> None:
+    assert host_of(host_pod("n1")) == host_of(host_pod("n1", placed=False)) == "n1"
+    assert host_of(pod(3)) == "n3"
+    assert host_of(pod(3, node="")) == ""

@@ -278,7 +278,7 @@ def test_workers_wait_quietly_for_a_key_that_the_operator_makes() -> None:
     ("spec", "more", "reason"),
     [
         ({}, {"membership": None}, "ControllerMissing"),
-        ({"scalingMode": "DaemonSet"}, {}, "ScalingModeNotServed"),
+        ({"template": {"spec": {"nodeSelector": {"gpu": True}}}}, {}, "SpecInvalid"),
         ({}, {"membership": membership({}, slurmKeyRef=MINE)}, "KeyMissing"),
         ({"extraConf": "Weight"}, {}, "SpecInvalid"),
         ({"slurmd": {"resources": {"limits": {"memory": "1 GB"}}}}, {}, "SpecInvalid"),

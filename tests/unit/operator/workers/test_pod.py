@@ -8,7 +8,8 @@ import pytest
 from tests.unit.operator.conftest import Golden
 from tests.unit.operator.documents import documents
 from tests.unit.operator.workers.observed import membership, node_set, observed
-from windlass.operator.workers.identity import identity
+from tests.unit.operator.workers.phases.courses import host
+from windlass.operator.workers.identity import identity, identity_on
 from windlass.operator.workers.logfile import SHOW
 from windlass.operator.workers.pod import mould, worker_pod
 from windlass.operator.workers.volumes import claims
@@ -70,6 +71,28 @@ def test_a_worker_with_everything_said_becomes_this_pod_and_claim(golden: Golden
         "full.yaml",
         documents([*claims(of, identity(of, 3)), render(3, sssd=b"[sssd]", **FULL)]),
     )
+
+
+def test_a_worker_of_a_host_becomes_this_pod_and_claim(golden: Golden) -> None:
+    affinity = {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}
+                ]
+            }
+        }
+    }
+    template = {"spec": {"affinity": affinity, "nodeSelector": {"gpu": "yes"}}}
+    of = node_set(
+        scalingMode="DaemonSet",
+        template=template,
+        volumeClaimTemplates=FULL["volumeClaimTemplates"],
+    )
+    who = identity_on(of, host("gpu7.rack2.example"), failures=3)
+
+    pod = worker_pod(mould(observed(of), membership(), "abc"), who)
+    golden("host.yaml", documents([*claims(of, who), pod]))
 
 
 @pytest.mark.parametrize(

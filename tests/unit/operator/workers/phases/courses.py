@@ -53,7 +53,11 @@ def changes(found: Outcome) -> list[tuple[str | None, str | None, list[str]]]:
 
 
 def host(name: str, *, cordoned: bool = False, **more: Any) -> Host:
-    metadata = {"name": name, "annotations": more.get("annotations", {})}
+    metadata = {
+        "name": name,
+        "labels": more.get("labels", {}),
+        "annotations": more.get("annotations", {}),
+    }
     spec = {"unschedulable": cordoned, "taints": more.get("taints", [])}
     status = {"conditions": more.get("conditions", [])}
     return msgspec.convert({"metadata": metadata, "spec": spec, "status": status}, Host)
