@@ -42,7 +42,7 @@ def update(course: Pass) -> Outcome:
 
 def budget(course: Pass) -> int:
     """How many available workers of an old revision may be taken now."""
-    wanted = course.observed.node_set.spec.replicas if _counted(course) else len(course.workers)
+    wanted = course.observed.desired
     most = max_unavailable(course.observed.node_set, wanted)
     up = sum(_available(course, each) for each in course.staying)
     return most - max(0, wanted - up - _given_up(course))
@@ -63,10 +63,6 @@ def _given_up(course: Pass) -> int:
     if not any(_available(course, each) for each in new):
         return 0
     return sum(not _available(course, each) and _age(course, each) > PATIENCE for each in new)
-
-
-def _counted(course: Pass) -> bool:
-    return course.observed.node_set.spec.scaling_mode == "StatefulSet"
 
 
 def _available(course: Pass, worker: Worker) -> bool:
