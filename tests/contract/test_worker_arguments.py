@@ -53,6 +53,7 @@ def test_slurmd_joins_with_what_the_node_set_says_of_its_nodes(configless: RealS
     assert "AvailableFeatures=fast,w\n" in said
     assert "Weight=7 " in said
     assert "MemSpecLimit=64\n" in said
+    assert "Extra=namespace=hpc,nodeSetName=w,nodeSetUID=u-w\n" in said
     for path in ("livez", "readyz"):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5) as answer:
             assert answer.status == 204

@@ -6,6 +6,7 @@ from typing import Final
 from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
 from windlass.operator import joining
+from windlass.operator.workers.belonging import belonging
 from windlass.slurm.conf.checking import check
 from windlass.slurm.conf.faults import Broken, Fault
 from windlass.slurm.conf.keys import SLURM_CONF
@@ -20,7 +21,8 @@ _WORD: Final = re.compile(r'(?:[^\s"]|"[^"]*")+')
 def arguments(node_set: NodeSet, controller: Controller) -> list[str]:
     """Words of a command line, none of which passes through a shell."""
     server = joining.conf_server(controller)
-    return ["-Z", "--conf-server", server, "--conf", node_conf(node_set)]
+    mine = str(belonging(node_set.metadata))
+    return ["-Z", "--conf-server", server, "--conf", node_conf(node_set), "--extra", mine]
 
 
 def node_conf(node_set: NodeSet) -> str:

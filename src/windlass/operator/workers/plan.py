@@ -10,6 +10,7 @@ from windlass.operator.workers.course import NOTHING, Outcome, Pass, Phase, run,
 from windlass.operator.workers.farewell import farewell
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.past import settled
+from windlass.operator.workers.phases.belong import belong
 from windlass.operator.workers.phases.convert import convert
 from windlass.operator.workers.phases.cordon import cordon
 from windlass.operator.workers.phases.create import create
@@ -38,7 +39,7 @@ from windlass.values.reason import Reason
 # Protection first, since an eviction may be on its way; who leaves is known before who is drained.
 PHASES: Final[tuple[Phase, ...]] = (
     *(protect, share, history, convert, end, spread, scale, update),
-    *(cordon, drain, overdue, retire, hold, create, show, keys, register),
+    *(cordon, drain, overdue, retire, hold, create, show, keys, register, belong),
 )
 LOOK_AGAIN: Final = 60.0
 REST: Final = 0.0002

@@ -20,6 +20,8 @@ from windlass.operator.workers.worker import Worker
 from windlass.slurm.model import Job, Node
 from windlass.values.states import NodeState
 
+MINE = "namespace=hpc,nodeSetName=w,nodeSetUID=u-w"
+"""What the Slurm nodes of the set say of themselves."""
 NOW = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
 
 
@@ -87,9 +89,9 @@ def pod(ordinal: int, owner: NodeSet | None = None, **given: Any) -> Pod:
 
 
 def slurm(**states: str) -> dict[str, Node]:
-    """Slurm's nodes: `slurm(w_0="IDLE+DRAIN")`."""
-    named = ((name.replace("_", "-"), state) for name, state in states.items())
-    return {name: Node(name=name, state=NodeState.parse(state)) for name, state in named}
+    """Slurm's nodes of the set: `slurm(w_0="IDLE+DRAIN")`."""
+    named = ((name.replace("_", "-"), NodeState.parse(state)) for name, state in states.items())
+    return {name: Node(name=name, state=state, extra=MINE) for name, state in named}
 
 
 def worker(of: Pod, node: Node | None = None, *jobs: Job) -> Worker:

@@ -14,6 +14,8 @@ def test_slurmd_is_started_with_words_that_no_shell_reads() -> None:
         "slurm-controller.hpc:6817",
         "--conf",
         "Features=w Gres=gpu:4 Weight=10",
+        "--extra",
+        "namespace=hpc,nodeSetName=w,nodeSetUID=u-w",
     ]
 
 
