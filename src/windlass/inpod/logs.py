@@ -31,6 +31,7 @@ import socket
 import stat
 import sys
 import threading
+import time
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 LONGEST = 1 << 16  # a line that is longer comes in pieces
 UNFINISHED = 1.0  # seconds after which a line without an end is taken as it is
+GATHERED = 0.05  # seconds in which lines are gathered, to be printed at once
 RECENT_SIZE = 1 << 16
 F_SETPIPE_SZ = 1031  # fcntl has it by name from Python 3.10 on
 
@@ -142,6 +144,7 @@ def batches(fifo: int, told_to_stop: int) -> Iterator[list[bytes]]:
         wait = UNFINISHED if rest else None
         ready, _, _ = select.select([fifo, told_to_stop], [], [], wait)
         if fifo in ready:
+            time.sleep(GATHERED)  # a busy daemon would wake us, and who reads us, for every line
             *lines, rest = (rest + os.read(fifo, LONGEST)).split(b"\n")
             if len(rest) >= LONGEST:
                 lines, rest = [*lines, rest], b""
