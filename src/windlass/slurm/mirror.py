@@ -2,8 +2,9 @@
 
     nodes, partitions, reservations   GET ?update_time=   304 while nothing changed
     jobs                              GET jobs/state      then the few that changed, one by one
-    a pulse                           GET ping            knows at once that slurmctld is away;
-                                                          elsewhere slurmrestd takes 10 s for that
+    a pulse                           GET ping            while nodes are not answered: elsewhere
+                                                          slurmrestd takes 10 s to notice that
+                                                          slurmctld is away
     the controller's clock            GET diag            a clock set back would hide all changes
 
 Subscribers hear which names changed and how; they read the tables. When Slurm does not answer the
@@ -257,10 +258,10 @@ class Mirror:
     # --- Is anybody there, and what time is it there ---------------------------------------
 
     async def _pulse(self) -> None:
-        """Know at once that slurmctld is away, or back."""
+        """Know soon that slurmctld is away, or back."""
         was_alive = True
         while True:
-            alive = await self._alive()
+            alive = (was_alive and self._heard()) or await self._alive()
             for feed in self.feeds:
                 if not alive and feed.read.is_set():
                     self._lose(feed)
@@ -268,6 +269,12 @@ class Mirror:
                     feed.nudge()
             was_alive = alive
             await self.clock.sleep(self.pace.rest)
+
+    def _heard(self) -> bool:
+        """Whether an answer about nodes was asked for a moment ago, so that no ping is needed."""
+        last = self.nodes.table.as_of
+        lost = self.nodes.table.unknown_since is not None
+        return last is not None and not lost and self.clock.now() - last < PATIENCE
 
     async def _alive(self) -> bool:
         """A ping that was under way when slurmctld died takes ten seconds: it counts as a no."""
