@@ -75,13 +75,14 @@ class Remade:
 def remake(course: Pass) -> Remade:
     observed = course.observed
     found = Remade(course.now)
-    alive = {host_of(each.pod) for each in course.workers if not finished(each.pod)}
+    others = (each.pod for each in course.workers if not finished(each.pod) or going(each.pod))
+    taken = {host_of(pod) for pod in others}
     for pod in _ended(course):
         host = host_of(pod)
-        if host not in observed.places.fit or host in alive:
+        if host not in observed.places.fit or host in taken:
             found.over.append(pod)
             continue
-        alive.add(host)
+        taken.add(host)
         failures = _failures(pod)
         due = _ended_at(pod) + timedelta(seconds=pause(failures))
         if due <= course.now:
