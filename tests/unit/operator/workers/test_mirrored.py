@@ -1,5 +1,6 @@
 """Slurm's states as conditions and as protection of pods, by tables."""
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -207,6 +208,43 @@ def test_protection_comes_before_everything_else() -> None:
     passed = plan(observed(node_set(replicas=3), pods=workers, slurm=slurm), NOW)
 
     assert [type(each) for each in passed.steps][:2] == [Mark, Mark]
+
+
+# --- calm -------------------------------------------------------------------------------------
+
+
+def since(worker: Pod, name: str, seconds: float) -> Pod:
+    moment = (NOW - timedelta(seconds=seconds)).isoformat()
+    return with_conditions(worker, {**condition(name), "lastTransitionTime": moment})
+
+
+@pytest.mark.parametrize(
+    ("before", "state", "seconds", "written"),
+    [
+        ("Idle", "MIXED", 2, False),
+        ("Idle", "MIXED", 6, True),
+        ("Mixed", "IDLE", 2, False),
+        ("Mixed", "IDLE+COMPLETING", 2, False),
+        ("Idle", "IDLE+DRAIN", 2, True),
+        ("Idle", "DOWN", 2, True),
+    ],
+)
+def test_jobs_that_come_and_go_are_shown_calmly_and_all_else_at_once(
+    before: str, state: str, seconds: float, written: bool
+) -> None:
+    passed = done(since(pod(0), before, seconds), says(state))
+
+    assert bool(shown(passed)) == written
+    assert (passed.again == pytest.approx(5 - seconds)) == (not written)
+
+
+def test_protection_comes_at_once_and_goes_when_it_is_calm() -> None:
+    free, busy = since(pod(0), "Idle", 1), since(pod(0), "Mixed", 1)
+    label = {labels.POD_PROTECT: "true"}
+
+    assert marked(done(free, says("MIXED"))) == ["true"]
+    assert marked(done(labelled(busy, **label), says("IDLE"))) == []
+    assert marked(done(labelled(since(pod(0), "Idle", 6), **label), says("IDLE"))) == [None]
 
 
 # --- counts -----------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Workers with jobs are protected from eviction by a label that the PodDisruptionBudget looks for,
 and carry until when their jobs may take, for whoever chooses which to take away.
 
-Protection stays until Slurm says that the node is not busy: silence is no such word.
+Protection stays until Slurm says that the node is not busy: silence is no such word. It comes at
+once and goes a little later, since the next job may be there already.
 """
 
 from collections.abc import Mapping
@@ -13,8 +14,9 @@ from windlass.api.node_set import NodeSet
 from windlass.kube.kinds import POD
 from windlass.operator.plan import AtOnce, Mark
 from windlass.operator.slurms.seen import Seen
-from windlass.operator.workers.course import NOTHING, Outcome, Pass
+from windlass.operator.workers.course import Outcome, Pass, soonest
 from windlass.operator.workers.facts import finished, going
+from windlass.operator.workers.phases.show import waits
 from windlass.operator.workers.worker import Worker
 from windlass.slurm.model import UNLIMITED, Job
 
@@ -26,13 +28,20 @@ ROUGHLY: Final = 60.0
 
 
 def protect(course: Pass) -> Outcome:
-    marks = [
-        mark
-        for each in course.workers
-        if not (going(each.pod) or finished(each.pod))
+    live = (each for each in course.workers if not (going(each.pod) or finished(each.pod)))
+    found = [
+        (mark, waits(each.pod, course.now) if _only_less(mark) else 0.0)
+        for each in live
         if (mark := _mark(course.observed.node_set, each, course.slurm))
     ]
-    return Outcome(actions=(AtOnce(tuple(marks)),)) if marks else NOTHING
+    marks = tuple(mark for mark, wait in found if not wait)
+    again = soonest(*(wait for _, wait in found if wait))
+    return Outcome(actions=(AtOnce(marks),) if marks else (), again=again)
+
+
+def _only_less(mark: Mark) -> bool:
+    """Whether it takes away, and adds nothing."""
+    return not any((*mark.labels.values(), *mark.annotations.values()))
 
 
 def _mark(node_set: NodeSet, worker: Worker, seen: Seen | None) -> Mark | None:

@@ -12,7 +12,7 @@ from windlass.kube.kinds import POD
 from windlass.kube.meta import Condition
 from windlass.kube.objects import Pod
 from windlass.operator.plan import AtOnce, ShowConditions
-from windlass.operator.workers.course import NOTHING, Outcome, Pass
+from windlass.operator.workers.course import NOTHING, Outcome, Pass, soonest
 from windlass.operator.workers.facts import finished, going
 from windlass.slurm.model import Node
 from windlass.values.states import NodeState
@@ -37,18 +37,38 @@ FLAGS: Final = {
     "NOT_RESPONDING": "NotResponding",
     "UNDRAIN": "Undrain",
 }
+WITH_JOBS: Final = frozenset({"Allocated", "Completing", "Idle", "Mixed"})
+"""What comes and goes with jobs."""
+CALM: Final = 5.0
+"""Seconds between two changes of a pod that only say that jobs have come or gone."""
 
 
 def show(course: Pass) -> Outcome:
     if course.slurm is None:
         return NOTHING
-    steps = tuple(
-        step
-        for each in course.workers
-        if not (going(each.pod) or finished(each.pod))
+    live = (each for each in course.workers if not (going(each.pod) or finished(each.pod)))
+    changed = [
+        (step, waits(each.pod, course.now) if _only_jobs(each.pod, step) else 0.0)
+        for each in live
         for step in _shown(each.pod, each.node, course.now)
-    )
-    return Outcome(actions=(AtOnce(steps),)) if steps else NOTHING
+    ]
+    steps = tuple(step for step, wait in changed if not wait)
+    again = soonest(*(wait for _, wait in changed if wait))
+    return Outcome(actions=(AtOnce(steps),) if steps else (), again=again)
+
+
+def waits(pod: Pod, now: datetime) -> float:
+    """Seconds until a pod whose jobs come and go may be written again; 0 if it may be now."""
+    moments = [each.last_transition_time for each in _ours(pod) if each.last_transition_time]
+    since = (now - max(moments)).total_seconds() if moments else CALM
+    return max(0.0, CALM - since)
+
+
+def _only_jobs(pod: Pod, step: ShowConditions) -> bool:
+    """Whether nothing changes but that jobs have come or gone."""
+    wanted = {(each["type"], each["message"]) for each in step.conditions}
+    found = {(each.type, each.message) for each in _ours(pod)}
+    return all(name.removeprefix(PREFIX) in WITH_JOBS for name, _ in wanted ^ found)
 
 
 def types(state: NodeState) -> list[str]:
