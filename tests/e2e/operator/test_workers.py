@@ -248,6 +248,40 @@ def test_an_administrators_drain_outlives_cordons_and_scaling(two: Operated) -> 
     two.slurm("scontrol", "update", "nodename=worker-0", "state=resume")
 
 
+SPREAD = """
+apiVersion: slinky.slurm.net/v1beta1
+kind: NodeSet
+metadata: {name: spread}
+spec:
+  controllerRef: {name: slurm}
+  scalingMode: DaemonSet
+  oversubscribeNode: true
+  slurmd:
+    resources: {limits: {cpu: 500m, memory: 256Mi}}
+  template:
+    spec:
+      nodeSelector: {example.com/pool: spread}
+"""
+
+
+@pytest.mark.timeout(600)
+def test_one_worker_on_every_node_follows_their_labels(two: Operated) -> None:
+    host = host_of(two, "worker-0")
+    two.apply(SPREAD)
+    two.kubectl("label", "node", host, "example.com/pool=spread")
+    try:
+        until(lambda: host in two.nodes("idle"), "it has a worker of its name", 90)
+        number = long_job(two, host)
+    finally:
+        two.kubectl("label", "node", host, "example.com/pool-")
+
+    until(lambda: drained(two, host), "the worker drains", 60)
+    assert two.job_state(number) == "RUNNING"
+    two.slurm("scancel", number)
+    until(lambda: not two.pods("app.kubernetes.io/instance=spread"), "and goes", 120)
+    two.kubectl("delete", "nodeset", "spread", "-n", two.namespace, "--timeout=60s")
+
+
 # --- the end ------------------------------------------------------------------------------------
 
 SECOND = """
@@ -282,3 +316,33 @@ def test_a_node_set_whose_partition_has_jobs_is_deleted_when_they_have_ended(
     until(lambda: two.get("nodeset", "second") is None, "the set is gone", 120)
     until(lambda: "second" not in two.slurm("sinfo", "--noheader", "--format=%R"), "its partition")
     two.wait_condition("controller", "slurm", "Ready")
+
+
+# --- without privilege --------------------------------------------------------------------------
+
+MEEK = """
+apiVersion: slinky.slurm.net/v1beta1
+kind: Controller
+metadata: {name: slurm}
+spec: {}
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: NodeSet
+metadata: {name: meek}
+spec:
+  controllerRef: {name: slurm}
+  oversubscribeNode: true
+  slurmd:
+    securityContext: {privileged: false}
+    resources: {limits: {cpu: 500m, memory: 256Mi}}
+  partition: {enabled: true, config: "Default=YES"}
+"""
+
+
+def test_a_job_runs_on_a_worker_without_privilege(place: Operated) -> None:
+    label = "pod-security.kubernetes.io/enforce=baseline"
+    place.kubectl("label", "namespace", place.namespace, label)
+    place.apply(MEEK)
+    place.wait_idle(1)
+
+    assert place.slurm("srun", "--nodelist=meek-0", "hostname").strip() == "meek-0"
