@@ -12,6 +12,7 @@ from tests.unit.operator.logins.observed import login_set
 from tests.unit.operator.logins.observed import observed as observed_logins
 from tests.unit.operator.workers.observed import node_set, pod
 from tests.unit.operator.workers.observed import observed as observed_workers
+from tests.unit.operator.workers.phases.courses import host, hosts
 from windlass.api.definitions import LOGIN_SET, NODE_SET
 from windlass.kube.crd import printed
 from windlass.local.kubectl import Kubectl
@@ -71,8 +72,9 @@ def test_the_status_of_a_login_set_is_kept_whole(kubectl: Kubectl) -> None:
 
 
 def test_the_status_of_a_node_set_is_kept_whole(kubectl: Kubectl) -> None:
-    wanted = node_set(replicas=2)
-    status = plan_workers(observed_workers(wanted, pods=(pod(0),)), NOW).status
+    wanted = node_set(replicas=2, pinToNode=True)
+    seen = observed_workers(wanted, pods=(pod(0),), hosts=hosts(host("n0")))
+    status = plan_workers(seen, NOW).status
 
     body = {**msgspec.to_builtins(wanted), "status": status}
     assert kept_status(kubectl, "NodeSet", body) == status

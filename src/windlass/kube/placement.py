@@ -19,6 +19,8 @@ TO_START: Final = frozenset({"NoSchedule", "NoExecute"})
 """The effects of taints that keep a pod from a node that it is not on."""
 TO_STAY: Final = frozenset({"NoExecute"})
 """Those that drive a pod from a node that it is on."""
+NO_TAINT: Final[frozenset[str]] = frozenset()
+"""For whoever asks for labels only, since taints pass."""
 
 NAME_FIELD: Final = "metadata.name"
 CORDONED: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")

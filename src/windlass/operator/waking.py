@@ -51,7 +51,7 @@ class Waking:
                 pods.subscribe(waking(queue, _served(kind)))
 
     def _host(self, old: Node | None, new: Node | None) -> None:
-        """Wake those with a worker there, and those who want one on every node that fits."""
+        """Wake those with a worker there, and those who look at all nodes."""
         if old is not None and new is not None and _standing(old) == _standing(new):
             return
         item = new or old
@@ -59,7 +59,9 @@ class Waking:
             for pod in self._world.workers_on(item.metadata.name):
                 self._wake(served_by(pod))
             for store in self._world.stores(kinds.NODE_SET):
-                self._wake((kinds.NODE_SET, each.metadata.key) for each in store if _on_all(each))
+                self._wake(
+                    (kinds.NODE_SET, each.metadata.key) for each in store if _looks_at_hosts(each)
+                )
 
     def _resource(self, kind: Kind) -> Subscriber[Document]:
         def wake(old: Document | None, new: Document | None) -> None:
@@ -143,8 +145,10 @@ def _standing(host: Node) -> tuple[object, ...]:
     return meta.labels, meta.annotations, spec.unschedulable, spec.taints, conditions
 
 
-def _on_all(node_set: Document) -> bool:
-    return (node_set.body.get("spec") or {}).get("scalingMode") == "DaemonSet"
+def _looks_at_hosts(node_set: Document) -> bool:
+    """One worker on every node that fits, or workers that wait for the node they were on."""
+    spec = node_set.body.get("spec") or {}
+    return spec.get("scalingMode") == "DaemonSet" or bool(spec.get("pinToNode"))
 
 
 def _owners(item: Object) -> list[Reference]:

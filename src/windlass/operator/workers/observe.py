@@ -49,7 +49,8 @@ class Observed:
     slurm: Seen | None = field(default=None, repr=False)
     """None where Slurm did not answer."""
     hosts: Mapping[str, Host] = field(default_factory=dict, repr=False)
-    """Kubernetes nodes by name: those that have a worker, or all where each shall have one."""
+    """Kubernetes nodes by name: all where each shall have a worker, else those that have or had
+    one."""
     revisions: tuple[ControllerRevision, ...] = field(default=(), repr=False)
     """All of its name, also those of a set that is gone."""
     site: Site = field(default_factory=Site)
@@ -106,6 +107,7 @@ def _hosts(view: View, node_set: NodeSet, pods: list[Pod]) -> Mapping[str, Host]
     if node_set.spec.scaling_mode == ON_EVERY_HOST:
         return {each.metadata.name: each for each in view.hosts()}
     names = {pod.spec.node_name for pod in pods if pod.spec.node_name}
+    names.update((node_set.status.ordinal_to_node or {}).values())
     return {name: found for name in names if (found := view.host(name))}
 
 

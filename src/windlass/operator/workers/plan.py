@@ -20,6 +20,7 @@ from windlass.operator.workers.phases.history import history
 from windlass.operator.workers.phases.hold import hold
 from windlass.operator.workers.phases.keys import keys
 from windlass.operator.workers.phases.overdue import overdue
+from windlass.operator.workers.phases.pin import pin
 from windlass.operator.workers.phases.protect import protect
 from windlass.operator.workers.phases.register import register, unregistered
 from windlass.operator.workers.phases.retire import retire
@@ -38,7 +39,7 @@ from windlass.values.reason import Reason
 
 # Protection first, since an eviction may be on its way; who leaves is known before who is drained.
 PHASES: Final[tuple[Phase, ...]] = (
-    *(protect, share, history, convert, end, spread, scale, update),
+    *(protect, share, history, convert, end, spread, pin, scale, update),
     *(cordon, drain, overdue, retire, hold, create, show, keys, register, belong),
 )
 LOOK_AGAIN: Final = 60.0

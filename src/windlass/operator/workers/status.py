@@ -11,6 +11,7 @@ from windlass.operator.workers.facts import available_in, ready_since
 from windlass.operator.workers.identity import slurm_name
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.past import name_of
+from windlass.operator.workers.pins import pins
 from windlass.operator.workers.revision import revision_of
 from windlass.operator.workers.verdicts import Counts, Judged, verdicts
 from windlass.values.states import NodeState
@@ -39,8 +40,8 @@ def status(observed: Observed, judged: Judged, now: datetime) -> dict[str, Any]:
     if collisions := judged.collisions or old.collision_count:
         said["collisionCount"] = collisions
     said |= _revisions(observed, judged, counts)
-    if old.ordinal_to_node:
-        said["ordinalToNode"] = old.ordinal_to_node
+    if pinned := pins(observed):
+        said["ordinalToNode"] = pinned
     return said
 
 

@@ -1,5 +1,6 @@
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,13 @@ def test_a_worker_with_everything_said_becomes_this_pod_and_claim(golden: Golden
         "full.yaml",
         documents([*claims(of, identity(of, 3)), render(3, sssd=b"[sssd]", **FULL)]),
     )
+
+
+def test_a_worker_that_comes_back_to_its_host_becomes_this_pod(golden: Golden) -> None:
+    who = replace(identity(node_set(), 4), host="gpu7.rack2.example")
+    shape = mould(observed(node_set(pinToNode=True)), membership(), "abc")
+
+    golden("pinned.yaml", documents([worker_pod(shape, who)]))
 
 
 def test_a_worker_of_a_host_becomes_this_pod_and_claim(golden: Golden) -> None:

@@ -4,13 +4,17 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
+import msgspec
+
 from tests.unit.operator.staging import NOW, Stage, staged
 from tests.unit.operator.workers.test_room import ROOM, cluster
 from windlass.api import labels
 from windlass.kube import kinds, requests
-from windlass.kube.requests import Selection
+from windlass.kube.objects import Pod
+from windlass.kube.requests import Deletion, Selection
 from windlass.kube.wire import Document
 from windlass.operator.reconciler import Reconciler
+from windlass.operator.workers.identity import host_of
 from windlass.values.key import Key
 
 
@@ -128,5 +132,66 @@ def test_one_that_ended_is_replaced_in_one_pass_and_the_next_one_knows_of_it() -
             assert (await passes(stage, 1.5))["uid"] == second["uid"]
             third = await passes(stage, 2.5)
             assert third["annotations"][labels.POD_FAILURES] == "2"
+
+    asyncio.run(story())
+
+
+# --- numbered workers that come back to their host ----------------------------------------------
+
+
+def pinned_hosts(found: dict[str, dict[str, Any]]) -> dict[str, str]:
+    return {name: host_of(msgspec.convert(body, Pod)) for name, body in found.items()}
+
+
+async def start(stage: Stage, name: str, host: str) -> None:
+    where = Key("hpc", name)
+    uid = (await stage.live(kinds.POD, name))["metadata"]["uid"]
+    await stage.kube.send(requests.bind(where, uid, host))
+    running = {"status": {"phase": "Running"}}
+    await stage.kube.send(requests.merge_patch(kinds.POD, where, running, Document, "status"))
+    await stage.caught_up()
+
+
+async def remove(stage: Stage, name: str) -> None:
+    await stage.kube.send(requests.delete(kinds.POD, Key("hpc", name), Deletion(grace_seconds=0)))
+    await stage.caught_up()
+
+
+def test_a_pinned_worker_comes_back_to_its_host_until_that_is_gone() -> None:
+    async def story() -> None:
+        async with staged(ROOM) as stage:
+            await add_host(stage, "n1")
+            await cluster(stage, replicas=1, pinToNode=True)
+            await stage.settle("w")
+            assert pinned_hosts(await workers(stage)) == {"w-0": ""}
+            await start(stage, "w-0", "n1")
+            await stage.settle("w")
+            assert (await status(stage))["ordinalToNode"] == {"0": "n1"}
+
+            await remove(stage, "w-0")
+            await stage.settle("w")
+            assert pinned_hosts(await workers(stage)) == {"w-0": "n1"}
+
+            await stage.kube.send(requests.delete(kinds.NODE, Key("", "n1")))
+            await stage.caught_up()
+            await stage.settle("w")
+            assert "ordinalToNode" not in await status(stage)
+            assert pinned_hosts(await workers(stage)) == {"w-0": ""}
+
+    asyncio.run(story())
+
+
+def test_what_was_remembered_goes_when_it_is_not_asked_for_any_more() -> None:
+    async def story() -> None:
+        async with staged(ROOM) as stage:
+            await add_host(stage, "n1")
+            await cluster(stage, replicas=1, pinToNode=True)
+            await stage.settle("w")
+            await start(stage, "w-0", "n1")
+            await stage.settle("w")
+            await stage.change(kinds.NODE_SET, "w", {"spec": {"pinToNode": False}})
+            await stage.settle("w")
+
+            assert "ordinalToNode" not in await status(stage)
 
     asyncio.run(story())

@@ -4,7 +4,7 @@ from typing import Final
 
 from windlass.api.node_set import NodeSet
 from windlass.operator.workers.course import NOTHING, Outcome, Pass
-from windlass.operator.workers.identity import absent
+from windlass.operator.workers.missing import missing_numbers
 from windlass.operator.workers.phases.wanting import wanted_workers
 from windlass.operator.workers.ranking import Rank, rank
 from windlass.operator.workers.worker import Worker
@@ -17,7 +17,7 @@ def scale(course: Pass) -> Outcome:
     observed = course.observed
     if observed.node_set.spec.scaling_mode != "StatefulSet":
         return NOTHING
-    missing = absent(observed.node_set, observed.pods)
+    missing = missing_numbers(observed)
     surplus = max(0, len(course.staying) - observed.node_set.spec.replicas)
     chosen = sorted(course.staying, key=_loses_least)[:surplus] if surplus else []
     why = of_the_set(observed.node_set, SCALE_IN, "ScaleIn")
