@@ -67,6 +67,7 @@ ARGUMENTS: list[tuple[str, Any, str, str]] = [
     ("webhook.healthPort", 99, "webhook", "--health-port=99"),
     ("webhook.logLevel", "debug", "webhook", "--log-level=debug"),
     ("webhook.podsBinding", True, "webhook", "--pods-binding"),
+    ("webhook.podsEviction", True, "webhook", "--pods-eviction"),
     ("webhook.enabled", True, "webhook", "--service=windlass-operator-webhook"),
     ("webhook.enabled", True, "webhook", "--namespace=here"),
     ("webhook.enabled", True, "webhook", "--configuration=windlass-operator-webhook"),
@@ -227,11 +228,16 @@ def test_services_and_budgets_find_the_pods_of_their_part_only(helm: Helm) -> No
 # --- The webhook and its certificate -----------------------------------------------------------
 
 
+def of_our_kinds(found: Rendered) -> list[Body]:
+    webhooks = found.one("ValidatingWebhookConfiguration")["webhooks"]
+    return [each for each in webhooks if each["name"] != "podseviction-v1.kb.io"]
+
+
 @effects(VALIDATING)
 def test_a_key_of_validation_is_in_every_webhook(helm: Helm, effect: Effect) -> None:
     key, value, path, expected = effect
     found = helm.template(CHART, nested(f"webhook.{key}", value))
-    webhooks = found.one("ValidatingWebhookConfiguration")["webhooks"]
+    webhooks = of_our_kinds(found)
     assert [at(webhook, path) for webhook in webhooks] == [expected] * 6
 
 
@@ -247,7 +253,7 @@ def test_a_key_of_mutation_is_in_the_webhook_for_bindings(helm: Helm, effect: Ef
 def test_only_our_kinds_are_asked_about_and_system_namespaces_are_left_alone(helm: Helm) -> None:
     found = helm.template(CHART)
     assert not found.of("MutatingWebhookConfiguration")
-    webhooks = found.one("ValidatingWebhookConfiguration")["webhooks"]
+    webhooks = of_our_kinds(found)
     assert {webhook["failurePolicy"] for webhook in webhooks} == {"Fail"}
     assert {group for w in webhooks for rule in w["rules"] for group in rule["apiGroups"]} == {
         "slinky.slurm.net"
@@ -258,6 +264,17 @@ def test_only_our_kinds_are_asked_about_and_system_namespaces_are_left_alone(hel
     }
     spared = webhooks[0]["namespaceSelector"]["matchExpressions"][0]
     assert spared["values"] == ["kube-system", "kube-public", "kube-node-lease"]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_evictions_are_asked_about_unless_told_otherwise(helm: Helm, wanted: bool) -> None:
+    found = helm.template(CHART, {} if wanted else nested("webhook.podsEviction", False))
+    webhooks = found.one("ValidatingWebhookConfiguration")["webhooks"]
+    policies = [each["failurePolicy"] for each in webhooks if each not in of_our_kinds(found)]
+    assert policies == (["Ignore"] if wanted else [])
+    rules = found.of("ClusterRole")["windlass-operator-webhook"]["rules"]
+    patches = [rule["verbs"] for rule in rules if "pods" in rule["resources"]]
+    assert patches == ([["get", "patch"]] if wanted else [])
 
 
 def test_what_the_webhook_writes_itself_the_chart_does_not_name(helm: Helm) -> None:

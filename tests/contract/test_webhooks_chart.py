@@ -12,7 +12,7 @@ from windlass.local import binaries
 from windlass.local.layout import Folders
 from windlass.local.process import run
 from windlass.local.progress import Display
-from windlass.operator.registration import by_service, entries
+from windlass.operator.registration import by_service, entries, eviction_entry
 
 CHART = Path(__file__).parents[2] / "charts" / "windlass-operator"
 NAME = "windlass-operator-webhook"
@@ -35,7 +35,8 @@ def named(objects: list[Any], kind: str, name: str) -> Any:
 def test_it_registers_what_the_operator_serves(objects: list[Any]) -> None:
     found = named(objects, "ValidatingWebhookConfiguration", NAME)["webhooks"]
     registered = {entry["name"]: entry for entry in found}
-    for wanted in entries(by_service("windlass", NAME)):
+    reached = by_service("windlass", NAME)
+    for wanted in (*entries(reached), eviction_entry(reached)):
         entry = registered.pop(wanted["name"])
         assert {name: entry.get(name) for name in wanted} == wanted
     assert registered == {}

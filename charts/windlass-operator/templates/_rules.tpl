@@ -54,7 +54,12 @@
 - apiGroups: [slinky.slurm.net]
   resources: [accountings]
   verbs: [get]
-{{- if .Values.webhook.podsBinding }}
+{{- if .Values.webhook.podsEviction }}
+# That an eviction was asked for is written on the worker.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, patch]
+{{- else if .Values.webhook.podsBinding }}
 - apiGroups: [""]
   resources: [pods]
   verbs: [get]

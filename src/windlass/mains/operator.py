@@ -171,6 +171,13 @@ def webhook(  # noqa: PLR0913 - each is a flag
             help="Give worker pods the topology of their node as they are bound to it.",
         ),
     ] = False,
+    pods_eviction: Annotated[
+        bool,
+        typer.Option(
+            "--pods-eviction",
+            help="Drain workers with jobs whose eviction is asked for.",
+        ),
+    ] = False,
     certificates: Annotated[
         Path | None,
         typer.Option(help="A mounted certificate, made by others; none is made then."),
@@ -182,7 +189,12 @@ def webhook(  # noqa: PLR0913 - each is a flag
     """Answer the API server's questions about our kinds."""
     log_to_stderr(log_level, log_format)
     place = Place(
-        Key(namespace, service), Key(namespace, secret), configuration, certificates, pods_binding
+        Key(namespace, service),
+        Key(namespace, secret),
+        configuration,
+        certificates,
+        pods_binding=pods_binding,
+        pods_eviction=pods_eviction,
     )
     options = WebhookOptions(
         place,

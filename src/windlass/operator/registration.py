@@ -4,7 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from windlass.operator import eviction
 from windlass.operator.webhooks import WEBHOOKS, Webhook
+
+EVICTION_WITHIN: Final = 5
 
 Reached = Callable[[str], dict[str, Any]]
 
@@ -45,6 +48,30 @@ def by_url(server: str) -> Reached:
 def entries(reached: Reached, terms: Terms | None = None) -> list[dict[str, Any]]:
     """One entry for each kind."""
     return [_entry(webhook, reached, terms or Terms()) for webhook in WEBHOOKS]
+
+
+def eviction_entry(reached: Reached, terms: Terms | None = None) -> dict[str, Any]:
+    """The entry for evictions: they go on without us, and nothing changes in a dry run."""
+    given = terms or Terms()
+    return {
+        "name": "podseviction-v1.kb.io",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": reached(eviction.PATH),
+        "failurePolicy": "Ignore",
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": dict(given.namespace_selector),
+        "rules": [
+            {
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "operations": ["CREATE"],
+                "resources": ["pods/eviction"],
+                "scope": "Namespaced",
+            }
+        ],
+        "sideEffects": "NoneOnDryRun",
+        "timeoutSeconds": EVICTION_WITHIN,
+    }
 
 
 def _entry(webhook: Webhook, reached: Reached, terms: Terms) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from windlass.kube.manager import Manager, Settings
 from windlass.kube.parts import Part, Started
 from windlass.kube.rotation import Rotation
 from windlass.kube.serving import Serving, follow_folder
-from windlass.operator import binding
+from windlass.operator import binding, eviction
 from windlass.operator.lookups import ClientLookups
 from windlass.operator.process import Means, metrics_parts
 from windlass.operator.webhooks import handlers
@@ -33,6 +33,8 @@ class Place:
     """A mounted Secret that somebody else renews; None where we make our own."""
     pods_binding: bool = False
     """Whether a MutatingWebhookConfiguration of the same name asks about pods that are bound."""
+    pods_eviction: bool = False
+    """Whether we are asked about evictions."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,6 +70,8 @@ def _handlers(means: Means, place: Place) -> dict[str, Handler]:
     known = handlers(ClientLookups(means.client))
     if place.pods_binding:
         known[binding.PATH] = binding.handler(means.client)
+    if place.pods_eviction:
+        known[eviction.PATH] = eviction.handler(means.client, means.wall)
     return known
 
 
