@@ -59,6 +59,9 @@
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, patch]
+- apiGroups: [slinky.slurm.net]
+  resources: [nodesets]
+  verbs: [get]
 {{- else if .Values.webhook.podsBinding }}
 - apiGroups: [""]
   resources: [pods]

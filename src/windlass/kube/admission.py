@@ -78,6 +78,8 @@ class Denied:
     message: str
     causes: tuple[Cause, ...] = ()
     warnings: tuple[str, ...] = ()
+    later: bool = False
+    """Whether the same request may pass in a while: clients ask again by themselves."""
 
     @property
     def sentence(self) -> str:
@@ -176,6 +178,9 @@ def answer(review: Review, decision: Decision) -> bytes:
 
 def _status(review: Review, denied: Denied) -> Object:
     """With causes it reads as the API server's own refusal of an invalid object."""
+    if denied.later:
+        reason = {"code": 429, "reason": "TooManyRequests"}
+        return {"status": "Failure", **reason, "message": denied.message}
     if not denied.causes:
         return {"status": "Failure", "code": 403, "reason": "Forbidden", "message": denied.message}
     causes = [

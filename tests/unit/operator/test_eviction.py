@@ -1,4 +1,4 @@
-"""That a worker's eviction was asked for is noted on it, and every request passes."""
+"""Workers are evicted when their nodes are drained; that somebody asked is noted on them."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -8,9 +8,11 @@ import pytest
 
 from windlass.api import labels
 from windlass.kube import kinds, requests
-from windlass.kube.admission import Allowed, Denied, Review
+from windlass.kube.admission import Allowed, Decision, Denied, Review
 from windlass.kube.wire import Anything, Document
+from windlass.operator import owned
 from windlass.operator.eviction import handler
+from windlass.operator.world import RESOURCES
 from windlass.testing.fake_kube import FakeKube
 from windlass.values.key import Key
 
@@ -39,20 +41,72 @@ def review(*, dry_run: bool = False, name: str = "w-0", **more: Any) -> Review:
 
 def noted(asked: Review, **metadata: Any) -> str | None:
     """The annotation after the request, which passed."""
+    said, annotation = judged(asked, (), **metadata)
+    assert said == Allowed()
+    return annotation
 
-    async def main() -> str | None:
-        kube = FakeKube(lambda: NOW)
+
+def judged(
+    asked: Review, states: tuple[str, ...], *, protects: bool = True, **metadata: Any
+) -> tuple[Decision, str | None]:
+    async def main() -> tuple[Decision, str | None]:
+        kube = FakeKube(lambda: NOW, RESOURCES)
         namespace = {"metadata": {"name": "slurm"}}
         await kube.send(requests.create(kinds.NAMESPACE, "", namespace, Anything))
-        body = {"metadata": {"name": "w-0", **metadata}, "spec": SPEC}
+        wish = {"controllerRef": {"name": "slurm"}, "workloadDisruptionProtection": protects}
+        of = {"metadata": {"name": "w"}, "spec": wish}
+        made = await kube.send(requests.create(kinds.NODE_SET, "slurm", of, Document))
+        owner = {**owned.reference(made.metadata, kinds.NODE_SET), "controller": True}
+        body = {"metadata": {"name": "w-0", "ownerReferences": [owner], **metadata}, "spec": SPEC}
         await kube.send(requests.create(kinds.POD, "slurm", body, Anything))
+        shown = [{"type": f"SlurmNodeState{state}", "status": "True"} for state in states]
+        status = {"status": {"conditions": shown}}
+        at = Key("slurm", "w-0")
+        await kube.send(requests.merge_patch(kinds.POD, at, status, Anything, "status"))
         said = handler(kube, lambda: NOW)(asked)
         assert not isinstance(said, Allowed | Denied)
-        assert await said == Allowed()
-        found = await kube.send(requests.get(kinds.POD, Key("slurm", "w-0"), Document))
-        return (found.metadata.annotations or {}).get(labels.EVICTION_ASKED)
+        decision = await said
+        found = await kube.send(requests.get(kinds.POD, at, Document))
+        return decision, (found.metadata.annotations or {}).get(labels.EVICTION_ASKED)
 
     return asyncio.run(main())
+
+
+WORKER = {labels.NAME: "slurmd"}
+
+
+@pytest.mark.parametrize(
+    ("states", "waits"),
+    [
+        (("Idle",), True),
+        (("Idle", "Drain"), False),
+        (("Down", "NotResponding"), False),
+        ((), False),
+    ],
+    ids=["takes jobs", "drained", "down", "Slurm does not know it"],
+)
+def test_an_idle_worker_goes_when_no_job_can_start_there(
+    states: tuple[str, ...], waits: bool
+) -> None:
+    said, annotation = judged(review(), states, labels=WORKER)
+
+    assert isinstance(said, Denied) == waits
+    assert (annotation is not None) == waits
+    if isinstance(said, Denied):
+        assert said.later
+        assert "ask again" in said.message
+
+
+def test_a_trial_is_answered_truly_and_leaves_no_note() -> None:
+    said, annotation = judged(review(dry_run=True), ("Idle",), labels=WORKER)
+
+    assert (isinstance(said, Denied), annotation) == (True, None)
+
+
+def test_workers_of_a_set_without_protection_go_at_once() -> None:
+    said, annotation = judged(review(), ("Idle",), labels=WORKER, protects=False)
+
+    assert (said, annotation) == (Allowed(), None)
 
 
 def test_it_is_noted_on_a_worker_with_jobs() -> None:
