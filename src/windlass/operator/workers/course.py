@@ -12,6 +12,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from windlass.operator.conditions import Verdict
 from windlass.operator.plan import Action
 from windlass.operator.slurms.seen import Seen
 from windlass.operator.workers.facts import finished, going
@@ -37,6 +38,8 @@ class Outcome:
     """What is not done yet, and for what it waits; the most important first."""
     faults: tuple[Reason, ...] = ()
     """What somebody must do something about."""
+    verdicts: tuple[Verdict, ...] = ()
+    """Conditions of the set that this phase alone knows of."""
     again: float | None = None
     """Seconds until something is due by itself."""
 
@@ -48,6 +51,7 @@ class Outcome:
             make=self.make + later.make,
             waits=self.waits + later.waits,
             faults=self.faults + later.faults,
+            verdicts=self.verdicts + later.verdicts,
             again=soonest(self.again, later.again),
         )
 

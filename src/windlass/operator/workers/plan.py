@@ -24,8 +24,10 @@ from windlass.operator.workers.phases.overdue import overdue
 from windlass.operator.workers.phases.pin import pin
 from windlass.operator.workers.phases.protect import protect
 from windlass.operator.workers.phases.register import register, unregistered
+from windlass.operator.workers.phases.reserve import reserve
 from windlass.operator.workers.phases.retire import retire
 from windlass.operator.workers.phases.scale import scale
+from windlass.operator.workers.phases.scheduled import scheduled
 from windlass.operator.workers.phases.share import share, shared
 from windlass.operator.workers.phases.show import show
 from windlass.operator.workers.phases.spread import spread
@@ -40,8 +42,9 @@ from windlass.values.reason import Reason
 
 # Protection first, since an eviction may be on its way; who leaves is known before who is drained.
 PHASES: Final[tuple[Phase, ...]] = (
-    *(protect, share, history, convert, end, spread, pin, scale, update),
+    *(protect, share, history, convert, end, spread, pin, scale, update, scheduled),
     *(cordon, evict, drain, overdue, retire, hold, create, show, keys, register, belong),
+    *(reserve,),
 )
 LOOK_AGAIN: Final = 60.0
 REST: Final = 0.0002

@@ -12,6 +12,7 @@ from windlass.operator.workers.conf import doubts
 from windlass.operator.workers.course import Outcome
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.refusing import Refusal
+from windlass.operator.workers.reservation import remembered
 from windlass.values.reason import Reason
 
 BEST_EFFORT: Final = Reason(
@@ -48,7 +49,7 @@ def verdicts(observed: Observed, judged: Judged, counts: Counts) -> Sequence[Ver
         return _served(observed, judged, counts)
     reason, serves = judged.refused.reason, counts.available > 0
     judge = underway if judged.refused.passes else broken
-    return judge(reason, available=serves)
+    return [*judge(reason, available=serves), *remembered(observed.node_set)]
 
 
 def _served(observed: Observed, judged: Judged, counts: Counts) -> list[Verdict]:
@@ -65,6 +66,7 @@ def _served(observed: Observed, judged: Judged, counts: Counts) -> list[Verdict]
             "Degraded", fault is not None, fault or (BEST_EFFORT if judged.best_effort else FINE)
         ),
         _registered(judged.lost),
+        *judged.found.verdicts,
     ]
 
 

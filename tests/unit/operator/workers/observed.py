@@ -89,9 +89,12 @@ def pod(ordinal: int, owner: NodeSet | None = None, **given: Any) -> Pod:
 
 
 def slurm(**states: str) -> dict[str, Node]:
-    """Slurm's nodes of the set: `slurm(w_0="IDLE+DRAIN")`."""
-    named = ((name.replace("_", "-"), NodeState.parse(state)) for name, state in states.items())
-    return {name: Node(name=name, state=state, extra=MINE) for name, state in named}
+    """Slurm's nodes: `slurm(w_0="IDLE+DRAIN")`; those of the set say so."""
+    named = {name.replace("_", "-"): NodeState.parse(state) for name, state in states.items()}
+    return {
+        name: Node(name=name, state=state, extra=MINE if name.startswith("w-") else "")
+        for name, state in named.items()
+    }
 
 
 def worker(of: Pod, node: Node | None = None, *jobs: Job) -> Worker:

@@ -1,0 +1,53 @@
+"""ScheduledUpdate: workers of an old revision are replaced while their reservation is in force.
+
+One that is not available anyway goes at once: there is nothing to wait for.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from windlass.operator.workers.course import NOTHING, Outcome, Pass
+from windlass.operator.workers.facts import available_in
+from windlass.operator.workers.phases.scale import of_the_set
+from windlass.operator.workers.phases.update import UPDATE
+from windlass.operator.workers.reservation import reservation_name
+from windlass.operator.workers.revision import revision_of
+from windlass.operator.workers.worker import Worker
+from windlass.values.reason import Reason
+
+
+def scheduled(course: Pass) -> Outcome:
+    strategy = course.observed.node_set.spec.update_strategy
+    old = [each for each in course.staying if revision_of(each.pod) != course.revision]
+    if not old or strategy.type != "ScheduledUpdate":
+        return NOTHING
+    if strategy.paused:
+        sentence = f"{len(old)} workers have an old revision; updateStrategy.paused keeps them"
+        return Outcome(waits=(Reason("UpdatePaused", sentence),))
+    taken = [each for each in old if _in_maintenance(course, each) or not _available(course, each)]
+    why = of_the_set(course.observed.node_set, UPDATE, "ScheduledUpdate")
+    leave = dict.fromkeys((each.pod.metadata.name for each in taken), why)
+    waits = (_later(course, old),) if len(taken) < len(old) else ()
+    return Outcome(leave=leave, waits=waits)
+
+
+def _in_maintenance(course: Pass, worker: Worker) -> bool:
+    node = worker.node
+    own = reservation_name(course.observed.node_set.metadata.name)
+    return node is not None and node.state.has("MAINTENANCE") and node.reservation == own
+
+
+def _available(course: Pass, worker: Worker) -> bool:
+    least = course.observed.node_set.spec.min_ready_seconds
+    return available_in(worker.pod, least, course.now) == 0
+
+
+def _later(course: Pass, old: Sequence[Worker]) -> Reason:
+    sentence = f"{len(old)} workers have an old revision and are replaced in the reservation"
+    own = reservation_name(course.observed.node_set.metadata.name)
+    found = (course.slurm.reservations or {}).get(own) if course.slurm else None
+    if found is not None and found.starts_at:
+        sentence += (
+            f" that begins at {datetime.fromtimestamp(found.starts_at, UTC):%Y-%m-%d %H:%M} UTC"
+        )
+    return Reason("UpdateScheduled", sentence)
