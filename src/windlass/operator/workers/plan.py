@@ -17,6 +17,7 @@ from windlass.operator.workers.phases.create import create
 from windlass.operator.workers.phases.drain import drain
 from windlass.operator.workers.phases.end import end
 from windlass.operator.workers.phases.evict import evict
+from windlass.operator.workers.phases.forget import forget
 from windlass.operator.workers.phases.history import history
 from windlass.operator.workers.phases.hold import hold
 from windlass.operator.workers.phases.keys import keys
@@ -43,8 +44,8 @@ from windlass.values.reason import Reason
 # Protection first, since an eviction may be on its way; who leaves is known before who is drained.
 PHASES: Final[tuple[Phase, ...]] = (
     *(protect, share, history, convert, end, spread, pin, scale, update, scheduled),
-    *(cordon, evict, drain, overdue, retire, hold, create, show, keys, register, belong),
-    *(reserve,),
+    *(cordon, evict, drain, overdue, retire, hold, create, show, keys, register),
+    *(belong, reserve, forget),
 )
 LOOK_AGAIN: Final = 60.0
 REST: Final = 0.0002
