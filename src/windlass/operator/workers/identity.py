@@ -73,15 +73,6 @@ def _given_hostname(node_set: NodeSet) -> str:
     return str((node_set.spec.template.spec or {}).get("hostname") or "")
 
 
-def is_worker(node_set: NodeSet, name: str) -> bool:
-    """Whether a worker of this set may have that name in Slurm; on all hosts it has the host's."""
-    if node_set.spec.scaling_mode == ON_EVERY_HOST:
-        return True
-    start = _given_hostname(node_set) or f"{node_set.metadata.name}-"
-    index = name.removeprefix(start)
-    return index != name and index.isascii() and index.isdigit()
-
-
 def ordinal_of(pod: Pod) -> int | None:
     """The number of a pod, however it was padded when the pod was made."""
     index = pod.metadata.name.rpartition("-")[2]

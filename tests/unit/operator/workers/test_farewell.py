@@ -1,7 +1,7 @@
 """A NodeSet that is being deleted goes when its last job has gone, and its partition with it."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,6 +20,7 @@ from windlass.operator.plan import Finalize, ForgetNodes, Plan, Unreserve
 from windlass.operator.reconciler import Reconciler, Room
 from windlass.operator.site import Site
 from windlass.operator.slurms.seen import Seen
+from windlass.operator.workers.belonging import belonging
 from windlass.operator.workers.observe import Observed, Observer
 from windlass.operator.workers.plan import plan
 from windlass.slurm.call import Request
@@ -92,16 +93,17 @@ def test_a_worker_that_never_ran_goes_while_slurm_is_silent_and_the_set_stays() 
 
 
 def test_slurm_forgets_the_nodes_of_the_set_and_its_reservation_but_nothing_else() -> None:
-    def node(name: str, feature: str, state: str = "DOWN") -> Node:
-        return Node(name=name, state=NodeState.parse(state), features=(feature,))
+    own = belonging(deleted().metadata)
+
+    def node(name: str, extra: str = str(own), state: str = "DOWN") -> Node:
+        return Node(name=name, state=NodeState.parse(state), extra=extra)
 
     nodes = [
-        node("w-0", "w"),
-        node("w-12", "w", "IDLE+DRAIN"),
-        node("w-2", "w", "IDLE"),
-        node("w-3", "other"),
-        node("w-x", "w"),
-        node("other-0", "w"),
+        node("w-0"),
+        node("w-12", state="IDLE+DRAIN"),
+        node("w-2", state="IDLE"),
+        node("w-3", str(replace(own, uid="of-another"))),
+        node("w-4", ""),
     ]
     names = ("SlurmOperatorMaint-w", "SlurmOperatorMaint-other")
     knows = seen(

@@ -9,8 +9,8 @@ from windlass.api import labels
 from windlass.api.node_set import NodeSet
 from windlass.operator.plan import Action, ForgetNodes, Unreserve
 from windlass.operator.slurms.seen import Seen
+from windlass.operator.workers.belonging import belonging, owner
 from windlass.operator.workers.course import NOTHING, Outcome, Pass
-from windlass.operator.workers.identity import is_worker
 from windlass.slurm.model import Job
 from windlass.values.reason import Reason
 
@@ -45,10 +45,10 @@ def _left(node_set: NodeSet, seen: Seen, reservations: Mapping[str, object]) -> 
 
 def _records(node_set: NodeSet, seen: Seen) -> Iterator[str]:
     """Slurm nodes that were its workers and are no more."""
+    mine = belonging(node_set.metadata)
     for name, node in seen.nodes.items():
         gone = node.state.down or node.state.drained or node.state.not_responding
-        ours = node_set.prefix in node.features and is_worker(node_set, name)
-        if ours and gone and not (node.state.external or node.state.busy or seen.on(name)):
+        if gone and owner(node) == mine and not (node.state.busy or seen.on(name)):
             yield name
 
 
