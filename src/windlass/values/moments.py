@@ -1,4 +1,10 @@
-"""Instants as Kubernetes writes them: RFC 3339, whole seconds, UTC."""
+"""Instants as Kubernetes writes them: RFC 3339, whole seconds, UTC.
+
+>>> written(datetime(2026, 7, 1, 14, 5, 0, 900, tzinfo=UTC))
+'2026-07-01T14:05:00Z'
+>>> moment("soon") is None
+True
+"""
 
 from datetime import UTC, datetime
 
