@@ -26,6 +26,7 @@ from windlass.operator.plan import (
     ForgetNodes,
     Leaving,
     Mark,
+    Own,
     Plan,
     Replace,
     RequeueJobs,
@@ -244,7 +245,7 @@ def _target(step: Step) -> str:
             return named(kind, key_of(body))
         case Delete(kind, key) | Annotate(kind, key) | Mark(kind, key) | ShowConditions(kind, key):
             return named(kind, key)
-        case Finalize(kind, key):
+        case Finalize(kind, key) | Own(kind, key):
             return named(kind, key)
         case ChangeNodes(names) | ForgetNodes(names):
             return short(names)

@@ -2,6 +2,8 @@
 
 from typing import TypeAlias
 
+import msgspec
+
 from windlass.kube import requests
 from windlass.kube.applying import Rendered, apply_if_different
 from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
@@ -18,6 +20,7 @@ from windlass.operator.plan import (
     Delete,
     Finalize,
     Mark,
+    Own,
     Replace,
     ShowConditions,
 )
@@ -30,7 +33,7 @@ MANAGER = FieldManager("windlass-operator")
 Done: TypeAlias = tuple[str, str, str] | None
 """The reason, the action and the note of an event."""
 KubeStep: TypeAlias = (
-    Apply | Create | Replace | Delete | Annotate | Mark | ShowConditions | Finalize
+    Apply | Create | Replace | Delete | Annotate | Mark | ShowConditions | Finalize | Own
 )
 
 
@@ -112,7 +115,7 @@ class KubeWrites:
             return False
         return True
 
-    async def _touch(self, step: Annotate | Mark | ShowConditions | Finalize) -> None:
+    async def _touch(self, step: Annotate | Mark | ShowConditions | Finalize | Own) -> None:
         """Change a little of what others write, too."""
         match step:
             case Annotate(kind, key, annotations):
@@ -126,6 +129,9 @@ class KubeWrites:
             case Finalize():
                 with for_that_one():
                     await self._finalize(step)
+            case Own():
+                with for_that_one():
+                    await self._own(step)
 
     async def _finalize(self, step: Finalize) -> None:
         """Finalizers of others are in the same list: it is written only as it was just read."""
@@ -136,6 +142,20 @@ class KubeWrites:
         if found.metadata.uid == step.uid and wanted != shown:
             version = found.metadata.resource_version
             changes = {"uid": step.uid, "resourceVersion": version, "finalizers": wanted}
+            request = requests.merge_patch(step.kind, step.key, {"metadata": changes}, Anything)
+            await self._client.send(request)
+
+    async def _own(self, step: Own) -> None:
+        """Owners of others are in the same list, too."""
+        found = await self._client.send(requests.get_metadata(step.kind, step.key))
+        shown = found.metadata.owner_references or []
+        kept = [each for each in shown if each.uid not in step.remove]
+        known = {each.uid for each in kept}
+        new = [each for each in step.add if each["uid"] not in known]
+        if found.metadata.uid == step.uid and (new or kept != shown):
+            owners = [*(msgspec.to_builtins(each) for each in kept), *new]
+            version = found.metadata.resource_version
+            changes = {"uid": step.uid, "resourceVersion": version, "ownerReferences": owners}
             request = requests.merge_patch(step.kind, step.key, {"metadata": changes}, Anything)
             await self._client.send(request)
 

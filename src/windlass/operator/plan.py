@@ -95,6 +95,18 @@ class Finalize:
 
 
 @dataclass(frozen=True, slots=True)
+class Own:
+    """Have owners with whom an object goes; others of its owners are left alone."""
+
+    kind: Kind
+    key: Key
+    uid: str
+    add: tuple[Body, ...] = ()
+    remove: tuple[str, ...] = ()
+    """By their uid."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tell:
     """An Event about the custom resource."""
 
@@ -186,6 +198,7 @@ Step: TypeAlias = (
     | Mark
     | ShowConditions
     | Finalize
+    | Own
     | Tell
     | ChangeNodes
     | ForgetNodes

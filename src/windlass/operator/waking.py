@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
+from windlass.api import labels
 from windlass.kube import kinds
 from windlass.kube.kinds import Kind
 from windlass.kube.meta import Object, PartialObject
@@ -43,6 +44,8 @@ class Waking:
             for content in self._world.content_stores(kind):
                 content.subscribe(self._content(kind))
         self._subscribe_to_pods()
+        for claims in self._world.claim_stores():
+            claims.subscribe(self._claim)
         self._world.host_store.subscribe(self._host)
 
     def _subscribe_to_pods(self) -> None:
@@ -87,6 +90,14 @@ class Waking:
                 self._wake_clusters(found)
 
         return wake
+
+    def _claim(self, old: PartialObject | None, new: PartialObject | None) -> None:
+        """Wake the set of a claim; not when it is only bound or resized."""
+        if old is not None and new is not None and _held(old) == _held(new):
+            return
+        item = new or old
+        if item is not None:
+            self._wake(served_by(item))
 
     def _wake_around(self, kind: Kind, item: Document) -> None:
         own = (kind, item.metadata.key)
@@ -143,6 +154,13 @@ def _standing(host: Node) -> tuple[object, ...]:
     ]
     meta, spec = host.metadata, host.spec
     return meta.labels, meta.annotations, spec.unschedulable, spec.taints, conditions
+
+
+def _held(claim: PartialObject) -> tuple[object, ...]:
+    """What of a claim concerns its worker."""
+    meta = claim.metadata
+    mark = (meta.annotations or {}).get(labels.UNWANTED_SINCE)
+    return meta.uid, meta.owner_references, meta.deletion_timestamp, mark
 
 
 def _looks_at_hosts(node_set: Document) -> bool:

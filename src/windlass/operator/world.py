@@ -39,7 +39,7 @@ DAEMONS: Final = {
     "slurmd": kinds.NODE_SET,
 }
 OUR_PODS: Final = f"{labels.NAME} in ({','.join(DAEMONS)})"
-OUR_REVISIONS: Final = f"{labels.NAME}=slurmd"
+OF_WORKERS: Final = f"{labels.NAME}=slurmd"
 REFERS: Final = "refers"
 SERVED_BY: Final = "served by"
 SLURM_NODE: Final = "slurm node"
@@ -57,6 +57,8 @@ class View(Protocol):
 
     def revisions(self, of: Key) -> list[Document]: ...
 
+    def claims(self, of: Key) -> list[PartialObject]: ...
+
     def host(self, name: str) -> Node | None: ...
 
     def hosts(self) -> list[Node]: ...
@@ -73,10 +75,12 @@ class Watches:
     """Of ControllerRevisions those of worker sets alone."""
     content: dict[tuple[Kind, str], Watched[PartialObject]]
     pods: dict[str, Watched[Pod]]
+    claims: dict[str, Watched[PartialObject]]
+    """Of PersistentVolumeClaims those of workers."""
     hosts: Watched[Node]
 
     def __iter__(self) -> Iterator[Watched[Any]]:
-        for group in (self.resources, self.children, self.content, self.pods):
+        for group in (self.resources, self.children, self.content, self.pods, self.claims):
             yield from group.values()
         yield self.hosts
 
@@ -106,6 +110,15 @@ def watches(namespaces: Sequence[str], *, monitors: bool = False) -> Watches:
             )
             for place in places
         },
+        claims={
+            place: Watched(
+                kinds.PERSISTENT_VOLUME_CLAIM,
+                PartialObject,
+                Selection(place, labels=OF_WORKERS, metadata_only=True),
+                {SERVED_BY: served_by},
+            )
+            for place in places
+        },
         hosts=Watched(kinds.NODE, Node),
     )
 
@@ -120,13 +133,11 @@ def _resource(kind: Kind, namespace: str) -> Watched[Document]:
 def _child(kind: Kind, namespace: str) -> Watched[Document]:
     if kind != kinds.CONTROLLER_REVISION:
         return Watched(kind, Document, Selection(namespace))
-    return Watched(
-        kind, Document, Selection(namespace, labels=OUR_REVISIONS), {SERVED_BY: served_by}
-    )
+    return Watched(kind, Document, Selection(namespace, labels=OF_WORKERS), {SERVED_BY: served_by})
 
 
 def served_by(pod: Object) -> tuple[Reference, ...]:
-    """The custom resource that a daemon's pod, or a revision of such pods, belongs to."""
+    """The custom resource that a daemon's pod belongs to, or a revision or claim of such pods."""
     given = pod.metadata.labels or {}
     kind, instance = DAEMONS.get(given.get(labels.NAME, "")), given.get(labels.INSTANCE)
     return ((kind, Key(pod.metadata.namespace, instance)),) if kind and instance else ()
@@ -157,6 +168,7 @@ class World:
         }
         self._content = {at: mirror.store(each) for at, each in watched.content.items()}
         self._pods = {place: mirror.store(each) for place, each in watched.pods.items()}
+        self._claims = {place: mirror.store(each) for place, each in watched.claims.items()}
         self.host_store = mirror.store(watched.hosts)
         self._read: dict[tuple[Kind, Key], Document] = {}
 
@@ -186,6 +198,12 @@ class World:
     def revisions(self, of: Key) -> list[Document]:
         """The ControllerRevisions of a NodeSet, by name."""
         stores = self.stores(kinds.CONTROLLER_REVISION, of.namespace)
+        found = [item for store in stores for item in store.by(SERVED_BY, (kinds.NODE_SET, of))]
+        return sorted(found, key=lambda item: item.metadata.name)
+
+    def claims(self, of: Key) -> list[PartialObject]:
+        """The PersistentVolumeClaims of a NodeSet's workers, by name."""
+        stores = self.claim_stores(of.namespace)
         found = [item for store in stores for item in store.by(SERVED_BY, (kinds.NODE_SET, of))]
         return sorted(found, key=lambda item: item.metadata.name)
 
@@ -242,6 +260,9 @@ class World:
 
     def pod_stores(self, namespace: str = "") -> list[Store[Pod]]:
         return [store for place, store in self._pods.items() if _covers(place, namespace)]
+
+    def claim_stores(self, namespace: str = "") -> list[Store[PartialObject]]:
+        return [store for place, store in self._claims.items() if _covers(place, namespace)]
 
     def _seen(self, kind: Kind, key: Key) -> PartialObject | None:
         stores = self.content_stores(kind, key.namespace)

@@ -6,6 +6,7 @@ import msgspec
 
 from windlass.kube import kinds
 from windlass.kube.kinds import Kind
+from windlass.kube.meta import PartialObject
 from windlass.kube.objects import Node, Pod
 from windlass.kube.wire import Document
 from windlass.operator.references import Reference, references
@@ -53,6 +54,13 @@ class FakeView:
     def revisions(self, of: Key) -> list[Document]:
         found = (each for (kind, _), each in self.objects.items() if kind == REVISION)
         return [each for each in found if (kinds.NODE_SET, of) in served_by(each)]
+
+    def claims(self, of: Key) -> list[PartialObject]:
+        return [
+            PartialObject(metadata=each.metadata)
+            for (kind, _), each in self.objects.items()
+            if kind == kinds.PERSISTENT_VOLUME_CLAIM and (kinds.NODE_SET, of) in served_by(each)
+        ]
 
     def host(self, name: str) -> Node | None:
         return next((each for each in self.hosts() if each.metadata.name == name), None)

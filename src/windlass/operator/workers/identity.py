@@ -6,7 +6,7 @@ A worker has a number, or, where every Kubernetes node has one, a host that it b
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import Final
 
 from windlass.api import labels
@@ -96,15 +96,18 @@ def slurm_name(pod: Pod) -> str:
     return pod.spec.hostname or known or pod.metadata.name
 
 
-def absent(node_set: NodeSet, pods: Collection[Pod]) -> list[Identity]:
-    """The workers to make: the lowest numbers that no pod has, so that gaps are filled.
+def absent(node_set: NodeSet, pods: Collection[Pod], first: Collection[int] = ()) -> list[Identity]:
+    """The workers to make: the lowest numbers that no pod has, so that gaps are filled, but these
+    first.
 
     A pod that is being deleted keeps its number and its place until it is gone. Workers that
     belong to hosts, from when the set had one on each, take nobody's place.
     """
     used = {ordinal_of(pod) for pod in pods}
     wanted = max(0, node_set.spec.replicas - sum(mode_of(pod) == BY_NUMBER for pod in pods))
-    return [identity(node_set, ordinal) for ordinal in islice(_free(used), wanted)]
+    preferred = sorted(set(first) - used)
+    numbers = chain(preferred, _free(used.union(preferred)))
+    return [identity(node_set, ordinal) for ordinal in islice(numbers, wanted)]
 
 
 def _free(used: Collection[int | None]) -> Iterator[int]:

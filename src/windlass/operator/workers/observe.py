@@ -48,6 +48,8 @@ class Observed:
     """A fingerprint of what slurmd reads of slurm.conf only when it starts; empty if unknown."""
     slurm: Seen | None = field(default=None, repr=False)
     """None where Slurm did not answer."""
+    claims: tuple[Meta, ...] = field(default=(), repr=False)
+    """PersistentVolumeClaims of its workers, also of those that are gone."""
     hosts: Mapping[str, Host] = field(default_factory=dict, repr=False)
     """Kubernetes nodes by name: all where each shall have a worker, else those that have or had
     one."""
@@ -97,6 +99,7 @@ class Observer:
             sssd_conf=await _sssd_conf(view, node_set),
             start_conf=await _start_conf(view, cluster),
             slurm=self.slurm(cluster.controller) if cluster else None,
+            claims=tuple(each.metadata for each in view.claims(meta.key)),
             hosts=_hosts(view, node_set, found),
             revisions=tuple(decode(each, ControllerRevision) for each in view.revisions(meta.key)),
             site=self.site,

@@ -11,6 +11,7 @@ from windlass.operator.workers.farewell import farewell
 from windlass.operator.workers.observe import Observed
 from windlass.operator.workers.past import settled
 from windlass.operator.workers.phases.belong import belong
+from windlass.operator.workers.phases.claims import claims
 from windlass.operator.workers.phases.convert import convert
 from windlass.operator.workers.phases.cordon import cordon
 from windlass.operator.workers.phases.create import create
@@ -24,6 +25,7 @@ from windlass.operator.workers.phases.keys import keys
 from windlass.operator.workers.phases.overdue import overdue
 from windlass.operator.workers.phases.pin import pin
 from windlass.operator.workers.phases.protect import protect
+from windlass.operator.workers.phases.reclaim import reclaim
 from windlass.operator.workers.phases.register import register, unregistered
 from windlass.operator.workers.phases.reserve import reserve
 from windlass.operator.workers.phases.retire import retire
@@ -44,8 +46,8 @@ from windlass.values.reason import Reason
 # Protection first, since an eviction may be on its way; who leaves is known before who is drained.
 PHASES: Final[tuple[Phase, ...]] = (
     *(protect, share, history, convert, end, spread, pin, scale, update, scheduled),
-    *(cordon, evict, drain, overdue, retire, hold, create, show, keys, register),
-    *(belong, reserve, forget),
+    *(cordon, evict, drain, overdue, retire, claims, reclaim, hold, create),
+    *(show, keys, register, belong, reserve, forget),
 )
 LOOK_AGAIN: Final = 60.0
 REST: Final = 0.0002

@@ -1,10 +1,12 @@
 """The volumes of a worker pod, and the claims that are its own."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from windlass.api import names
 from windlass.api.node_set import NodeSet
 from windlass.kube.kinds import NODE_SET
+from windlass.kube.objects import Pod
 from windlass.operator import owned
 from windlass.operator.keys import slurm_key_sources
 from windlass.operator.membership import Membership
@@ -44,6 +46,32 @@ def claims(node_set: NodeSet, worker: Identity) -> list[dict[str, Any]]:
         _claim(node_set, template, worker)
         for template in node_set.spec.volume_claim_templates or ()
     ]
+
+
+def claim_names(node_set: NodeSet, worker: Identity) -> frozenset[str]:
+    templates = node_set.spec.volume_claim_templates or ()
+    return frozenset(_claim_name(node_set, each, worker) for each in templates)
+
+
+def mounted(pod: Pod) -> Iterator[str]:
+    """The names of the claims that a pod uses."""
+    for volume in pod.spec.volumes or ():
+        if volume.persistent_volume_claim is not None:
+            yield volume.persistent_volume_claim.claim_name
+
+
+def claim_suffix(node_set: NodeSet, name: str) -> str:
+    """Whose a claim is, by the end of its name; empty where it is of none of our templates."""
+    for template in node_set.spec.volume_claim_templates or ():
+        start = f"{template['metadata']['name']}-{node_set.metadata.name}-"
+        if name.startswith(start):
+            return name.removeprefix(start)
+    return ""
+
+
+def claim_owner(node_set: NodeSet) -> dict[str, Any]:
+    """The set as the owner of claims that go with it."""
+    return {**owned.reference(node_set.metadata, NODE_SET), "controller": True}
 
 
 def _claim(node_set: NodeSet, template: dict[str, Any], worker: Identity) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from tests.unit.operator.slurmctld.given import FRESH, SETTING, pod, report
 from windlass.kube import kinds
 from windlass.kube.kinds import Kind
+from windlass.kube.meta import PartialObject
 from windlass.kube.objects import Node, Pod
 from windlass.kube.wire import Document
 from windlass.operator.references import Reference
@@ -40,6 +41,9 @@ class Seen:
         return self.running
 
     def revisions(self, of: Key) -> list[Document]:
+        return []
+
+    def claims(self, of: Key) -> list[PartialObject]:
         return []
 
     def host(self, name: str) -> Node | None:

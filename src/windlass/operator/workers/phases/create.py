@@ -13,7 +13,13 @@ def create(course: Pass) -> Outcome:
     if not made:
         return NOTHING
     shape = course.shape
-    wanted = [claim for each in made for claim in claims(shape.node_set, each)]
+    there = {claim.name for claim in course.observed.claims}
+    wanted = [
+        claim
+        for each in made
+        for claim in claims(shape.node_set, each)
+        if claim["metadata"]["name"] not in there
+    ]
     actions: list[Action] = []
     if wanted:
         actions.append(AtOnce(tuple(Create(PERSISTENT_VOLUME_CLAIM, each) for each in wanted)))
