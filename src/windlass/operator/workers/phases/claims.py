@@ -89,7 +89,8 @@ def _owned(observed: Observed, pods: frozenset[str], claim: Meta) -> Own | None:
     uid = observed.node_set.metadata.uid
     shown = {each.uid for each in claim.owner_references or ()}
     goes_with_set = policy.when_deleted == "Delete"
-    remove = tuple(sorted(shown & (pods if goes_with_set else pods | {uid})))
+    kept = {uid} if goes_with_set else set()
+    remove = tuple(sorted(each for each in shown - kept if each == uid or each in pods))
     add = (claim_owner(observed.node_set),) if goes_with_set and uid not in shown else ()
     if not (add or remove):
         return None
