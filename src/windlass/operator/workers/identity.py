@@ -89,9 +89,10 @@ def host_of(pod: Pod) -> str:
 
 
 def slurm_name(pod: Pod) -> str:
-    """The name of its Slurm node; on the host's network a pod has the host's name."""
-    if pod.spec.host_network:
-        return pod.spec.node_name
+    """The name of its Slurm node; on the host's network a pod has the host's name, of which slurmd
+    takes what is before the first dot. One that belongs to a host is called like it anyway."""
+    if pod.spec.host_network and mode_of(pod) != ON_EVERY_HOST:
+        return pod.spec.node_name.partition(".")[0]
     known = (pod.metadata.labels or {}).get(labels.POD_HOSTNAME)
     return pod.spec.hostname or known or pod.metadata.name
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.unit.operator.workers.host_pods import host_pod
 from tests.unit.operator.workers.observed import node_set, pod
+from windlass.api import labels
 from windlass.kube.meta import Meta
 from windlass.kube.objects import Pod, PodSpec
 from windlass.operator.workers.identity import absent, host_of, identity, ordinal_of, slurm_name
@@ -56,8 +57,11 @@ def test_a_pod_on_its_way_out_keeps_its_number_and_its_place() -> None:
 
 def test_slurm_knows_a_pod_by_its_hostname_or_its_host() -> None:
     assert slurm_name(pod(3)) == "w-3"
-    hosted = Pod(metadata=Meta(name="w-3"), spec=PodSpec(host_network=True, node_name="n1"))
+    hosted = Pod(metadata=Meta(name="w-3"), spec=PodSpec(host_network=True, node_name="n1.example"))
     assert slurm_name(hosted) == "n1"
+    spec = PodSpec(host_network=True, node_name="n1.example", hostname="gpu7")
+    of_a_host = Meta(name="w-x", labels={labels.SCALING_MODE: "DaemonSet"})
+    assert slurm_name(Pod(metadata=of_a_host, spec=spec)) == "gpu7"
 
 
 def test_a_worker_of_a_host_takes_nobodys_place() -> None:
