@@ -5,17 +5,16 @@ job is, and that stopped for a reason of ours or because nothing answers there. 
 administrator gave a reason to, or reserved, stays.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from windlass.api import labels
 from windlass.api.node_set import NodeSet
 from windlass.kube.objects import Node as Host
 from windlass.operator.plan import Action, ForgetNodes
 from windlass.operator.slurms.seen import Seen
 from windlass.operator.workers.belonging import belonging, owner
 from windlass.operator.workers.course import NOTHING, Outcome, Pass
-from windlass.operator.workers.identity import absent, slurm_name
+from windlass.operator.workers.identity import BY_NUMBER, absent, hostname_of, slurm_name
 from windlass.operator.workers.reservation import reserved
 from windlass.operator.workers.worker import ours
 from windlass.slurm.model import Node
@@ -54,11 +53,11 @@ def _prunes(node_set: NodeSet) -> bool:
     """On every host there is a worker or will be one: only a host that is gone takes its along, and
     only where that is asked for."""
     spec = node_set.spec
-    return spec.scaling_mode == "StatefulSet" or spec.prune_slurm_node_records == "NodeNotFound"
+    return spec.scaling_mode == BY_NUMBER or spec.prune_slurm_node_records == "NodeNotFound"
 
 
 def _forgotten(node_set: NodeSet, names: Collection[str]) -> Iterator[Action]:
-    why = SCALED_AWAY if node_set.spec.scaling_mode == "StatefulSet" else HOST_GONE
+    why = SCALED_AWAY if node_set.spec.scaling_mode == BY_NUMBER else HOST_GONE
     if names:
         yield ForgetNodes(tuple(names), why)
 
@@ -67,19 +66,16 @@ def _wanted(course: Pass) -> Collection[str]:
     """Names that a worker has or is to have, also one that is not made yet."""
     observed = course.observed
     taken = {slurm_name(pod) for pod in observed.pods} | observed.strangers
-    made = {each.hostname for each in course.found.make}
-    if observed.node_set.spec.scaling_mode == "StatefulSet":
-        missing = absent(observed.node_set, observed.pods)
-        return taken | made | {each.hostname for each in missing}
-    return taken | made | set(_host_names(observed.hosts))
+    if observed.on_every_host:
+        return taken.union(_host_names(observed.hosts))
+    return taken.union(each.hostname for each in absent(observed.node_set, observed.pods))
 
 
-def _host_names(hosts: Mapping[str, Host]) -> Iterable[str]:
+def _host_names(hosts: Mapping[str, Host]) -> Iterator[str]:
     """What a worker on each host is called, by itself or on the host's network."""
     for name, host in hosts.items():
         yield name
-        yield name.partition(".")[0]
-        yield (host.metadata.annotations or {}).get(labels.HOSTNAME_OVERRIDE, name)
+        yield hostname_of(host)
 
 
 def _over(seen: Seen, node: Node) -> bool:

@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 
 from windlass.operator.workers.course import NOTHING, Outcome, Pass
 from windlass.operator.workers.facts import available_in
+from windlass.operator.workers.outdated import outdated
 from windlass.operator.workers.phases.scale import of_the_set
 from windlass.operator.workers.phases.update import UPDATE
 from windlass.operator.workers.reservation import reservation_name
-from windlass.operator.workers.revision import revision_of
 from windlass.operator.workers.worker import Worker
 from windlass.values.reason import Reason
 
 
 def scheduled(course: Pass) -> Outcome:
     strategy = course.observed.node_set.spec.update_strategy
-    old = [each for each in course.staying if revision_of(each.pod) != course.revision]
+    old = [each for each in course.staying if outdated(course, each.pod)]
     if not old or strategy.type != "ScheduledUpdate":
         return NOTHING
     if strategy.paused:
