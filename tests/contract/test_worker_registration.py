@@ -157,6 +157,21 @@ def test_switches_below_a_known_one_are_made_as_they_are_named(
     )
 
 
+def test_places_outlive_a_new_configuration_and_a_new_slurmctld(
+    server: RealSlurm, world: World
+) -> None:
+    (name,) = world.nodes(1)
+    placed(world, name, "default:root:zone:late")
+    leaf = f"SwitchName=late Level=0 LinkSpeed=0 Nodes={name}"
+
+    world.send(requests.reconfigure())
+    world.wait(lambda: leaf in server.scontrol("show", "topology"))
+    server.rest_slurmctld()
+    server.wake_slurmctld()
+    world.wait(lambda: leaf in server.scontrol("show", "topology"))
+    assert world.send(requests.node(name)).topology == "default:root:zone:late"
+
+
 @pytest.mark.parametrize(
     "unknown", ["absent:left", "left", "default:zone9:rack9", "racks:b9", "racks:b1:b2"]
 )

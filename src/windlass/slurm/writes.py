@@ -36,6 +36,10 @@ MALFORMED: Final = frozenset({Errno.ESLURM_DATA_CONV_FAILED, Errno.ESLURM_DATA_P
 """How slurmrestd says that it cannot read a hostlist: the former up to v0.0.43."""
 
 
+OF_NO_NODE: Final = frozenset({Errno.ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE})
+"""What is refused for what is asked, whichever node it is asked of: so would be the halves."""
+
+
 # --- What to send, and what the answer means: pure -----------------------------------------
 
 
@@ -199,9 +203,10 @@ class NodeWriter:
     async def _sent(self, batch: Batch, tell: Tell) -> None:
         try:
             await self._bulk(batch)
-        except (Refused, Absent) as error:
-            await self._narrowed(batch, error, tell)
         except SlurmError as error:
+            if isinstance(error, Refused | Absent) and error.errno not in OF_NO_NODE:
+                await self._narrowed(batch, error, tell)
+                return
             # Whoever does not answer now will not answer about the halves either.
             for name in batch.names:
                 tell(name, error)

@@ -101,8 +101,15 @@ def change_node(slurm: FakeCluster, node: wire.WireNode, change: dict[str, Any])
         if name in change:
             setattr(node, name, change[name])
     if "topology_str" in change:
-        node.topology = change["topology_str"]
+        change_topology(slurm, node, change["topology_str"])
     slurm.settle(node.name)
+
+
+def change_topology(slurm: FakeCluster, node: wire.WireNode, wanted: str) -> None:
+    named = {place.partition(":")[0] for place in wanted.split(",") if place}
+    if not named <= slurm.topologies:
+        raise Rejected(Errno.ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE)
+    node.topology = wanted
 
 
 def change_features(node: wire.WireNode, change: dict[str, Any]) -> None:

@@ -33,6 +33,8 @@ class FakeCluster:
     jobs: dict[int, wire.WireJob] = field(default_factory=dict)
     partitions: dict[str, wire.WirePartition] = field(default_factory=dict)
     reservations: dict[str, wire.WireReservation] = field(default_factory=dict)
+    topologies: frozenset[str] = frozenset({"default"})
+    """Their names; each has all switches and blocks that are asked for."""
     _changed: dict[str, int] = field(default_factory=dict)
     _next_job: int = 1
 

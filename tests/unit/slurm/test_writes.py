@@ -146,6 +146,13 @@ def test_what_nobody_can_do_is_refused_to_each(fake: FakeSlurm) -> None:
     assert [type(each) for each in told] == [Refused, type(None)]
 
 
+def test_what_is_refused_of_every_node_is_asked_of_them_once(fake: FakeSlurm) -> None:
+    told = written(fake, *((f"w-{index}", NodeUpdate(topology="absent:b")) for index in range(8)))
+
+    assert {type(each) for each in told} == {Refused}
+    assert fake.calls == ["POST /nodes/"]
+
+
 def test_without_an_answer_every_caller_is_told_after_one_call(fake: FakeSlurm) -> None:
     written(fake, ("w-0", DRAIN))
     fake.down = True
