@@ -47,6 +47,12 @@ MetricsSecure = Annotated[
     ),
 ]
 MetricsPort = Annotated[int, typer.Option(help="For /metrics with --metrics-secure.")]
+TopologyFromLabels = Annotated[
+    str,
+    typer.Option(
+        help="Where a node is in Slurm's topology, with its labels in braces: default:root:{zone}.",
+    ),
+]
 Workers = Annotated[int, typer.Option(help="Passes at the same time.", min=1)]
 ImageReference = Annotated[str, typer.Option(help="The image of pods whose resource names none.")]
 
@@ -71,6 +77,7 @@ def run(  # noqa: PLR0913 - each is a flag
     drain_node_taints: Annotated[
         str, typer.Option(help="Keys of node taints that drain workers, separated by commas.")
     ] = "",
+    topology_from_labels: TopologyFromLabels = "",
     starting_workers: Annotated[
         int, typer.Option(help="The most workers of a NodeSet that start at a time.", min=1)
     ] = 1000,
@@ -127,6 +134,7 @@ def run(  # noqa: PLR0913 - each is a flag
         propagated_node_conditions=_words(propagated_node_conditions),
         drain_node_conditions=_words(drain_node_conditions),
         drain_node_taints=_words(drain_node_taints),
+        topology_from_labels=topology_from_labels,
         starting_workers=starting_workers,
     )
     asyncio.run(_run(reached, options, site))
@@ -178,6 +186,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
             help="Drain workers with jobs whose eviction is asked for.",
         ),
     ] = False,
+    topology_from_labels: TopologyFromLabels = "",
     certificates: Annotated[
         Path | None,
         typer.Option(help="A mounted certificate, made by others; none is made then."),
@@ -194,6 +203,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
         configuration,
         certificates,
         pods_binding=pods_binding,
+        topology_from_labels=topology_from_labels,
         pods_eviction=pods_eviction,
     )
     options = WebhookOptions(

@@ -10,12 +10,15 @@ from windlass.api import labels
 from windlass.kube import kinds, requests
 from windlass.kube.admission import Allowed, Decision, Handler, Object, Review, changed
 from windlass.kube.requests import Sends
+from windlass.operator.placing import topology_of
 from windlass.values.key import Key
 
 PATH: Final = "/mutate--v1-binding"
 
 
-def handler(client: Sends) -> Handler:
+def handler(client: Sends, pattern: str = "") -> Handler:
+    """With the pattern by which labels of a node tell where it is, if its annotation does not."""
+
     async def bind(review: Review) -> Decision:
         node = _target(review.new or {})
         if review.new is None or not node:
@@ -26,7 +29,7 @@ def handler(client: Sends) -> Handler:
         if (pod.metadata.labels or {}).get(labels.NAME) != "slurmd":
             return Allowed()
         found = await client.send(requests.get_metadata(kinds.NODE, Key("", node)))
-        topology = (found.metadata.annotations or {}).get(labels.TOPOLOGY, "")
+        topology = topology_of(found.metadata, pattern) or ""
         if (pod.metadata.annotations or {}).get(labels.TOPOLOGY, "") == topology:
             return Allowed()
         return changed(review, _annotated(review.new, topology))

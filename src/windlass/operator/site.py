@@ -17,5 +17,7 @@ class Site:
     drains while it is not."""
     drain_node_taints: tuple[str, ...] = ()
     """Keys of taints that do the same."""
+    topology_from_labels: str = ""
+    """How the labels of a Kubernetes node tell where it is; see placing.py."""
     starting_workers: int = 1000
     """The most workers of a NodeSet that start at the same time."""

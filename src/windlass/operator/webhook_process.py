@@ -33,6 +33,8 @@ class Place:
     """A mounted Secret that somebody else renews; None where we make our own."""
     pods_binding: bool = False
     """Whether a MutatingWebhookConfiguration of the same name asks about pods that are bound."""
+    topology_from_labels: str = ""
+    """How the labels of a node tell where such a pod is; see placing.py."""
     pods_eviction: bool = False
     """Whether we are asked about evictions."""
 
@@ -69,7 +71,7 @@ def webhook_process(means: Means, options: WebhookOptions) -> Manager:
 def _handlers(means: Means, place: Place) -> dict[str, Handler]:
     known = handlers(ClientLookups(means.client))
     if place.pods_binding:
-        known[binding.PATH] = binding.handler(means.client)
+        known[binding.PATH] = binding.handler(means.client, place.topology_from_labels)
     if place.pods_eviction:
         known[eviction.PATH] = eviction.handler(means.client, means.wall)
     return known

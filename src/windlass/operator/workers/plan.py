@@ -18,6 +18,7 @@ from windlass.operator.workers.phases.create import create
 from windlass.operator.workers.phases.drain import drain
 from windlass.operator.workers.phases.end import end
 from windlass.operator.workers.phases.evict import evict
+from windlass.operator.workers.phases.features import features
 from windlass.operator.workers.phases.forget import forget
 from windlass.operator.workers.phases.history import history
 from windlass.operator.workers.phases.hold import hold
@@ -34,6 +35,7 @@ from windlass.operator.workers.phases.scheduled import scheduled
 from windlass.operator.workers.phases.share import share, shared
 from windlass.operator.workers.phases.show import show
 from windlass.operator.workers.phases.spread import spread
+from windlass.operator.workers.phases.topology import topology
 from windlass.operator.workers.phases.update import update
 from windlass.operator.workers.pod import mould
 from windlass.operator.workers.refusing import Refusal, refusal
@@ -47,7 +49,7 @@ from windlass.values.reason import Reason
 PHASES: Final[tuple[Phase, ...]] = (
     *(protect, share, history, convert, end, spread, pin, scale, update, scheduled),
     *(cordon, evict, drain, overdue, retire, claims, reclaim, hold, create),
-    *(show, keys, register, belong, reserve, forget),
+    *(show, keys, register, belong, topology, features, reserve, forget),
 )
 LOOK_AGAIN: Final = 60.0
 REST: Final = 0.0002
