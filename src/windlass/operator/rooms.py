@@ -23,10 +23,10 @@ from windlass.operator.slurmdbd.observe import Observer as AccountingObserver
 from windlass.operator.slurmdbd.plan import plan as plan_slurmdbd
 from windlass.operator.slurmrestd.observe import Observer as RestApiObserver
 from windlass.operator.slurmrestd.plan import plan as plan_slurmrestd
+from windlass.operator.slurms.seen import SeesSlurm
 from windlass.operator.tokens.observe import observe as observe_token
 from windlass.operator.tokens.plan import plan as plan_token
 from windlass.operator.workers.observe import Observer as WorkerObserver
-from windlass.operator.workers.observe import SeesSlurm
 from windlass.operator.workers.plan import plan as plan_workers
 from windlass.operator.world import View
 
@@ -39,7 +39,7 @@ async def rooms(
 ) -> AsyncIterator[list[Room[Any]]]:
     """The rooms; `monitors` where the Prometheus operator's kinds are installed."""
     texts = programs()
-    setting = slurmctld.Setting(site=site, programs=texts, monitors=monitors)
+    setting = slurmctld.Setting(site=site, programs=texts, monitors=monitors, slurm=slurm)
     accounting = AccountingObserver(site.images, texts, partial(secrets.token_urlsafe, 24))
     rest_api = RestApiObserver(site.images, texts)
     login = LoginObserver(site, make_host_keys)

@@ -18,6 +18,7 @@ from windlass.operator.slurmctld import files, words
 from windlass.operator.slurmctld.defaults import cgroup_conf
 from windlass.operator.slurmctld.files import Content, Files
 from windlass.operator.slurmctld.observe import Observed
+from windlass.operator.slurmctld.past_partitions import Past
 from windlass.operator.slurmctld.slurm_conf import (
     Cluster,
     SlurmConf,
@@ -125,10 +126,15 @@ def _conf(observed: Observed, given: Files) -> SlurmConf:
         node_sets=observed.node_sets,
         files=given,
         jwks=observed.jwks is not None,
+        past=Past(_applied_slurm_conf(observed), observed.named_partitions),
     )
     return (
         external_slurm_conf(cluster) if observed.controller.spec.external else slurm_conf(cluster)
     )
+
+
+def _applied_slurm_conf(observed: Observed) -> str:
+    return applied(observed.config).slurm_conf if observed.config else ""
 
 
 def _files(observed: Observed, given: Files, conf: SlurmConf) -> dict[str, Content]:

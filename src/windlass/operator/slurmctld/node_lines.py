@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from windlass.api.node_set import NodeSet
-from windlass.slurm.conf import SLURM_CONF, Broken, Document, Fault, Pair, Record, parse, record
+from windlass.operator.slurmctld.past_partitions import Past, closed, notes
+from windlass.slurm.conf import SLURM_CONF, Broken, Document, Fault, Record, parse, record
 from windlass.values.reason import Reason
+
+NO_PAST: Final = Past()
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +21,13 @@ class NodeLines:
     notes: tuple[Reason, ...]
 
 
-def node_lines(node_sets: Sequence[NodeSet], given: Document) -> NodeLines:
+def node_lines(node_sets: Sequence[NodeSet], given: Document, past: Past = NO_PAST) -> NodeLines:
     """Lines for these sets, sorted by name; what the user wrote (`given`) is not written again."""
     ordered = sorted(node_sets, key=lambda node_set: node_set.metadata.name)
     making = _Making(given)
     for node_set in ordered:
         making.add(node_set)
+    making.keep(past)
     return NodeLines(tuple(making.lines), tuple(making.faults), tuple(making.notes))
 
 
@@ -41,12 +46,20 @@ class _Making:
             for line in self._partition(name, node_set):
                 self._add(line, node_set)
 
+    def keep(self, past: Past) -> None:
+        """Add what was there before and is still needed."""
+        there = self._given.keys() | self._made.keys()
+        partitions = {value for key, value in there if key == "partitionname"}
+        kept = [line for line in past.needed(partitions) if _identity(line) not in there]
+        self.lines += kept
+        self.notes += notes(kept, past)
+
     def _partition(self, name: str, node_set: NodeSet) -> Iterator[Record]:
         text = f"PartitionName={name} Nodes={name} {node_set.spec.partition.config}"
         place = f"partition.config of NodeSet {node_set.metadata.name}"
         try:
             for line in parse(text.rstrip(), SLURM_CONF, place).records():
-                yield _closed(line) if node_set.metadata.deletion_timestamp else line
+                yield closed(line) if node_set.metadata.deletion_timestamp else line
         except Broken as broken:
             self.faults += broken.faults
 
@@ -59,12 +72,6 @@ class _Making:
             self.lines.append(line)
         elif self._made[identity][1] != line:
             self.notes.append(_twice(line, self._made[identity][0], node_set))
-
-
-def _closed(line: Record) -> Record:
-    """A partition that is about to go takes no new jobs; those that name it keep it until then."""
-    others = tuple(pair for pair in line.pairs if not pair.is_for("State"))
-    return Record(line.name, (*others, Pair("State", "INACTIVE")))
 
 
 def _identity(line: Record) -> tuple[str, str]:

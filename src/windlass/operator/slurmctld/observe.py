@@ -18,6 +18,7 @@ from windlass.operator.reading import decode
 from windlass.operator.site import Site
 from windlass.operator.slurmctld import files
 from windlass.operator.slurmctld.report import Report
+from windlass.operator.slurms.seen import SeesSlurm, silent
 from windlass.operator.world import View
 from windlass.values.key import Key
 
@@ -35,6 +36,7 @@ class Setting:
     """The texts of windlass.inpod, by file name."""
     monitors: bool = False
     """Whether ServiceMonitor is a kind here."""
+    slurm: SeesSlurm = silent
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Observed:
     monitor: Body | None = None
     pods: tuple[Pod, ...] = ()
     report: Report | None = None
+    named_partitions: frozenset[str] | None = frozenset()
+    """Those that jobs name; None where Slurm was asked and did not answer."""
 
     @property
     def keys(self) -> Keys:
@@ -105,7 +109,19 @@ async def observe(
         monitor=monitor.body if monitor else None,
         pods=pods,
         report=await _report(pods, keys.entry(jwt, used.jwt.key), ask),
+        named_partitions=_named_partitions(view, controller, setting.slurm),
     )
+
+
+def _named_partitions(
+    view: View, controller: Controller, slurm: SeesSlurm
+) -> frozenset[str] | None:
+    """Without a RestApi nobody can say, ever: then the user's word counts."""
+    seen = slurm(controller)
+    if seen is not None:
+        return frozenset(seen.queues)
+    at = (kinds.CONTROLLER, controller.metadata.key)
+    return None if view.referring(kinds.REST_API, at) else frozenset()
 
 
 def has_key(secret: Body | None, reference: SecretKey) -> bool:

@@ -19,6 +19,7 @@ from windlass.operator.slurmctld import files, identity
 from windlass.operator.slurmctld.defaults import MAX_NODE_COUNT, defaults
 from windlass.operator.slurmctld.files import Files
 from windlass.operator.slurmctld.node_lines import node_lines
+from windlass.operator.slurmctld.past_partitions import SECTION, Past
 from windlass.slurm.conf import (
     SLURM_CONF,
     Broken,
@@ -56,6 +57,8 @@ class Cluster:
     node_sets: Sequence[NodeSet] = ()
     files: Files = field(default_factory=Files)
     jwks: bool = False
+    past: Past = field(default_factory=Past)
+    """What was in force before, and has jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def slurm_conf(cluster: Cluster) -> SlurmConf:
         given = _given(cluster)
     except Broken as broken:
         return SlurmConf("", broken.faults)
-    nodes = node_lines(cluster.node_sets, given)
+    nodes = node_lines(cluster.node_sets, given, cluster.past)
     sections: tuple[Section, ...] = (
         ("GENERAL", _general(cluster.controller)),
         ("LOGGING", _logging()),
@@ -81,7 +84,7 @@ def slurm_conf(cluster: Cluster) -> SlurmConf:
         ("ACCOUNTING", _accounting(cluster)),
         ("SLURMCTLD PROLOG & EPILOG", _slurmctld_scripts(cluster.files)),
         ("PROLOG & EPILOG", _scripts(cluster.files)),
-        ("NODESET & PARTITION", nodes.lines),
+        (SECTION, nodes.lines),
         ("DEFAULTS", defaults(given, cluster.node_sets, cluster.files)),
     )
     text = _text(sections, cluster.controller.spec.extra_conf, given)

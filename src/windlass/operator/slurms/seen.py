@@ -3,14 +3,23 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
+from windlass.api.controller import Controller
 from windlass.slurm.model import Job, Node, Reservation
 from windlass.slurm.table import Change
 from windlass.values.hostlist import expand
 from windlass.values.malformed import Malformed
 
 NO_JOBS: Final[Mapping[str, Job]] = MappingProxyType({})
+
+
+SeesSlurm: TypeAlias = Callable[[Controller], "Seen | None"]
+
+
+def silent(_: Controller) -> "Seen | None":
+    """Slurm, where nobody asks it."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)

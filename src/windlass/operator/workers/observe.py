@@ -1,12 +1,11 @@
 """Everything that a pass over a NodeSet reads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final
 
 from windlass.api import names
-from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
 from windlass.kube import kinds
 from windlass.kube.meta import Meta
@@ -19,19 +18,13 @@ from windlass.operator.reading import decode
 from windlass.operator.site import Site
 from windlass.operator.slurmctld.changes import SLURMD, restart_part
 from windlass.operator.slurmctld.files import SLURM_CONF
-from windlass.operator.slurms.seen import Seen
+from windlass.operator.slurms.seen import Seen, SeesSlurm, silent
 from windlass.operator.workers.hosts import Places, places
 from windlass.operator.workers.identity import ON_EVERY_HOST, host_of, mode_of
 from windlass.operator.world import View
 from windlass.values.key import Key
 
 LENGTH: Final = 10
-SeesSlurm: TypeAlias = Callable[[Controller], Seen | None]
-
-
-def silent(_: Controller) -> Seen | None:
-    """Slurm, where nobody asks it."""
-    return None
 
 
 @dataclass(frozen=True, kw_only=True)

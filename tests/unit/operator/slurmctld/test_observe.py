@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.unit.operator.slurmctld.given import FRESH, SETTING, pod, report
@@ -14,6 +14,8 @@ from windlass.kube.wire import Document
 from windlass.operator.references import Reference
 from windlass.operator.slurmctld.observe import Observed, observe
 from windlass.operator.slurmctld.report import Report
+from windlass.operator.slurms.seen import Seen as Slurm
+from windlass.slurm.model import Job
 from windlass.values.key import Key
 
 
@@ -23,6 +25,7 @@ class Seen:
 
     objects: dict[tuple[Kind, str], dict[str, Any]]
     node_sets: list[dict[str, Any]] = field(default_factory=list)
+    rest_apis: list[dict[str, Any]] = field(default_factory=list)
     running: list[Pod] = field(default_factory=list)
 
     def get(self, kind: Kind, key: Key) -> Document | None:
@@ -33,8 +36,9 @@ class Seen:
         return self.get(kind, key)
 
     def referring(self, kind: Kind, to: Reference) -> list[Document]:
-        assert (kind, to) == (kinds.NODE_SET, (kinds.CONTROLLER, Key("lab", "slurm")))
-        return [Document(body) for body in self.node_sets]
+        assert to == (kinds.CONTROLLER, Key("lab", "slurm"))
+        found = {kinds.NODE_SET: self.node_sets, kinds.REST_API: self.rest_apis}
+        return [Document(body) for body in found[kind]]
 
     def pods(self, of: Kind, key: Key) -> list[Pod]:
         assert (of, key) == (kinds.CONTROLLER, Key("lab", "slurm"))
@@ -128,3 +132,25 @@ def test_a_pod_that_goes_is_not_asked() -> None:
     asked = Asked()
     assert look(seen, asked).report is None
     assert asked.asked == []
+
+
+# --- which partitions jobs name ---------------------------------------------------------------
+
+
+def named(answer: Slurm | None, *rest_apis: str) -> frozenset[str] | None:
+    seen = Seen({}, rest_apis=[body(name) for name in rest_apis])
+    setting = replace(SETTING, slurm=lambda _: answer)
+    one = Document(body("slurm", spec={}))
+    return asyncio.run(observe(seen, one, setting, FRESH, Asked())).named_partitions
+
+
+def test_slurm_says_which_partitions_jobs_name() -> None:
+    assert named(Slurm({}, queues={"w": {"1": Job(id=1)}}), "rest") == frozenset({"w"})
+
+
+def test_a_slurm_that_is_asked_and_silent_may_have_jobs_anywhere() -> None:
+    assert named(None, "rest") is None
+
+
+def test_a_slurm_that_nobody_can_ask_holds_nothing() -> None:
+    assert named(None) == frozenset()
