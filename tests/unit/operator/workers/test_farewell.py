@@ -104,18 +104,33 @@ def test_slurm_forgets_the_nodes_of_the_set_and_its_reservation_but_nothing_else
         node("w-2", state="IDLE"),
         node("w-3", str(replace(own, uid="of-another"))),
         node("w-4", ""),
+        node("w-5"),
     ]
     names = ("SlurmOperatorMaint-w", "SlurmOperatorMaint-other")
-    knows = seen(
-        {each.name: each for each in nodes},
-        reservations={name: Reservation(name=name) for name in names},
-    )
-    done = plan(observed(deleted(), slurm=knows), NOW)
+    reserved = {name: Reservation(name=name, nodes="w-[0-5]") for name in names[:1]}
+    reserved[names[1]] = Reservation(name=names[1], nodes="w-5")
+    knows = seen({each.name: each for each in nodes}, reservations=reserved)
+    remembers = {
+        "type": "ReservationCreated",
+        "status": "True",
+        "reason": "Created",
+        "message": "SlurmOperatorMaint-w",
+        "lastTransitionTime": "2026-07-01T11:00:00Z",
+    }
+    done = plan(observed(deleted(status={"conditions": [remembers]}), slurm=knows), NOW)
     steps = [step for step in done.steps if isinstance(step, ForgetNodes | Unreserve)]
     assert [type(step).__name__ for step in steps] == ["Unreserve", "ForgetNodes"]
     assert [step.names for step in steps if isinstance(step, ForgetNodes)] == [("w-0", "w-12")]
     assert [step.name for step in steps if isinstance(step, Unreserve)] == [names[0]]
     assert not released(done)
+
+
+def test_a_reservation_that_the_set_does_not_remember_is_somebody_elses() -> None:
+    name = "SlurmOperatorMaint-w"
+    knows = seen(reservations={name: Reservation(name=name)})
+    done = plan(observed(deleted(), slurm=knows), NOW)
+    assert not [step for step in done.steps if isinstance(step, Unreserve)]
+    assert released(done)
 
 
 @pytest.mark.parametrize("state", [RUNNING, PENDING], ids=str)

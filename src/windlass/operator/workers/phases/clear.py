@@ -11,13 +11,13 @@ from windlass.operator.plan import Action, ForgetNodes, Unreserve
 from windlass.operator.slurms.seen import Seen
 from windlass.operator.workers.belonging import belonging, owner
 from windlass.operator.workers.course import NOTHING, Outcome, Pass
-from windlass.slurm.model import Job
+from windlass.operator.workers.reservation import memory, reservation_name, reserved
+from windlass.slurm.model import Job, Reservation
 from windlass.values.reason import Reason
 
 SHOWN: Final = 5
 SOON: Final = 1.0
 """Seconds after which Slurm shows what was written to it."""
-RESERVATION: Final = "SlurmOperatorMaint-"
 FORCE: Final = f"annotate the NodeSet with {labels.FORCE_DELETE}=true"
 
 
@@ -33,12 +33,16 @@ def clear(course: Pass) -> Outcome:
     return Outcome(actions=actions, waits=waits, again=SOON if actions else None)
 
 
-def _left(node_set: NodeSet, seen: Seen, reservations: Mapping[str, object]) -> Iterator[Action]:
+def _left(
+    node_set: NodeSet, seen: Seen, reservations: Mapping[str, Reservation]
+) -> Iterator[Action]:
     why = Reason("Deleted", "its NodeSet is deleted")
-    reservation = f"{RESERVATION}{node_set.metadata.name}"
-    if reservation in reservations:
-        yield Unreserve(reservation, why)
-    names = tuple(sorted(_records(node_set, seen)))
+    name = reservation_name(node_set.metadata.name)
+    if name in reservations and memory(node_set) is not None:
+        yield Unreserve(name, why)
+    # Slurm forgets none that an administrator has reserved, and would refuse for ever.
+    kept = reserved(reservations, node_set.metadata.name)
+    names = tuple(sorted(each for each in _records(node_set, seen) if each not in kept))
     if names:
         yield ForgetNodes(names, why)
 
