@@ -90,7 +90,7 @@ class Contested(Exception):
 
 def updated(old: Json, new: Json, writing: Writing) -> Json:
     """The new object with the ownership that a plain write leaves: what changed is the writer's."""
-    before, after = _leaves(_tracked(old), writing.lists), _leaves(_tracked(new), writing.lists)
+    before, after = (_leaves(part, writing.lists) for part in _differing(old, new))
     changed = {path for path, value in after.items() if path not in before or before[path] != value}
     lost = changed | (before.keys() - after.keys())
     owned = {owner: paths - lost for owner, paths in _owned(old).items()}
@@ -112,6 +112,15 @@ def applied(live: Json, config: Json, writing: Writing, *, force: bool) -> Json:
     merged = _merged((), live, config, writing.lists)
     left = _without((), merged, mine - kept, writing.lists)
     return _with_owners(left, {**others, writing.owner: set(want)}, _entries(live), writing)
+
+
+def _differing(old: Json, new: Json) -> tuple[Json, Json]:
+    """Two objects without the parts, such as a whole spec, in which they are the same."""
+    before, after = _tracked(old), _tracked(new)
+    for name in before.keys() & after.keys():
+        if before[name] == after[name]:
+            del before[name], after[name]
+    return before, after
 
 
 def _tracked(body: Json) -> Json:
@@ -156,7 +165,11 @@ def _entries(body: Json) -> dict[Owner, Json]:
 
 
 def _owned(body: Json) -> dict[Owner, set[Path]]:
-    return {owner: set(_paths((), entry["fieldsV1"])) for owner, entry in _entries(body).items()}
+    return {owner: _owned_by(entry) for owner, entry in _entries(body).items()}
+
+
+def _owned_by(entry: Json) -> set[Path]:
+    return set(_paths((), entry["fieldsV1"]))
 
 
 def _with_owners(
@@ -170,8 +183,7 @@ def _with_owners(
 
 
 def _entry(owner: Owner, paths: set[Path], old: Json | None, writing: Writing) -> Json:
-    fields = _tree(paths)
-    if old is not None and old["fieldsV1"] == fields:
+    if old is not None and _owned_by(old) == paths:
         return old
     entry: Json = {
         "manager": owner.manager,
@@ -179,7 +191,7 @@ def _entry(owner: Owner, paths: set[Path], old: Json | None, writing: Writing) -
         "apiVersion": writing.api_version,
         "time": writing.time,
         "fieldsType": "FieldsV1",
-        "fieldsV1": fields,
+        "fieldsV1": _tree(paths),
     }
     return {**entry, "subresource": owner.subresource} if owner.subresource else entry
 

@@ -61,6 +61,10 @@ class FakeKube:
     async def send(self, request: Request[T]) -> T:
         """Answer one request, or raise a KubeError."""
         await _turn()
+        return self.answer(request)
+
+    def answer(self, request: Request[T]) -> T:
+        """The same, with nobody else's turn in between: for what stands around the server."""
         self._hear(request)
         return _read(request, self._answer(request))
 
@@ -80,6 +84,17 @@ class FakeKube:
             raise error
 
     # --- as a cluster ----------------------------------------------------------------------
+
+    def all(self, kind: Kind) -> list[tuple[Key, dict[str, Any]]]:
+        """What is stored of a kind, by key; not to be changed."""
+        return self._objects.all(kind)
+
+    def find(self, kind: Kind, key: Key) -> dict[str, Any] | None:
+        return self._objects.find(kind, key)
+
+    def time(self) -> str:
+        """Now, as Kubernetes writes it."""
+        return self._objects.time()
 
     def compact(self) -> None:
         """Forget all versions before this one: who asks for them is told 410."""

@@ -71,7 +71,7 @@ class Objects:
         self._tables: dict[Kind, Table] = defaultdict(dict)
         self._history: dict[Kind, list[Change]] = defaultdict(list)
         self._dependents: dict[str, dict[tuple[Kind, Key], None]] = defaultdict(dict)
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting: dict[Kind, list[asyncio.Future[None]]] = defaultdict(list)
 
     # --- reading ---------------------------------------------------------------------------
 
@@ -178,27 +178,29 @@ class Objects:
 
     def _tell(self, kind: Kind, change: Change) -> None:
         self._history[kind].append(change)
-        self._wake()
+        self._wake(kind)
 
     def cut(self) -> None:
         """Break every watch, as a lost connection does."""
         self.cuts += 1
-        self._wake()
+        for kind in list(self._waiting):
+            self._wake(kind)
 
-    def _wake(self) -> None:
-        for waiter in self._waiting:
+    def _wake(self, kind: Kind) -> None:
+        """In the order in which they began to wait, so that a run is the same each time."""
+        for waiter in self._waiting.pop(kind, ()):
             if not waiter.done():
                 waiter.set_result(None)
-        self._waiting.clear()
 
-    async def changed(self, within: float) -> None:
-        """Wait for the next change of any kind, or so many seconds."""
+    async def changed(self, kind: Kind, within: float) -> None:
+        """Wait for the next change of a kind, or so many seconds."""
         waiter = asyncio.get_running_loop().create_future()
-        self._waiting.add(waiter)
+        self._waiting[kind].append(waiter)
         try:
             await asyncio.wait([waiter], timeout=within)
         finally:
-            self._waiting.discard(waiter)
+            if waiter in self._waiting[kind]:
+                self._waiting[kind].remove(waiter)
 
 
 def owners(body: Json) -> Iterator[Json]:

@@ -135,9 +135,10 @@ class Watch:
         return lines
 
     async def _wait(self) -> None:
-        if self._told == self._objects.version and self._cuts == self._objects.cuts:
+        kind = self._view.kind
+        if not self._objects.since(kind, self._told) and self._cuts == self._objects.cuts:
             until = min(self._ends, self._spoke + BOOKMARKS_EVERY)
-            await self._objects.changed(until - self._clock())
+            await self._objects.changed(kind, until - self._clock())
         if self._cuts != self._objects.cuts:
             raise Unreachable(f"watch {self._view.kind.plural}: the connection was cut")
 
