@@ -234,6 +234,7 @@ def test_an_external_job_runs_on_the_nodes_it_asked_for(world: World) -> None:
     job = world.send(requests.job(job_id))
     assert sorted(expand(job.nodes)) == sorted(names)
     assert (job.admin_comment, job.time_limit, job.node_count) == ('{"uid": "1"}', 30, 2)
+    assert job.ends_at == (job.started_at or 0) + 30 * 60
     assert "EXTERNAL_JOB" in job.flags
     world.send(requests.cancel(job_id))
 

@@ -269,7 +269,7 @@ def cancelled(slurm: FakeCluster, job_ids: list[str]) -> list[wire.KillStatus]:
         job = slurm.jobs.get(int(job_id))
         if job is None:
             faults.append(wire.KillStatus(job_id, wire.KillFault(Errno.ESLURM_INVALID_JOB_ID)))
-        elif job.end_time.set:
+        elif job.job_state not in (["PENDING"], ["RUNNING"]):
             faults.append(wire.KillStatus(job_id, wire.KillFault(Errno.ESLURM_ALREADY_DONE)))
         else:
             slurm.end(job, "CANCELLED")

@@ -97,6 +97,8 @@ class FakeCluster:
         job.nodes = fold(chosen[:count])
         job.job_state, job.state_reason = ["RUNNING"], "None"
         job.start_time = number(int(self.now()))
+        if job.time_limit.set:
+            job.end_time = number(job.start_time.number + 60 * job.time_limit.number)
         for name in chosen[:count]:
             self.settle(name)
 
