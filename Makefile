@@ -27,11 +27,12 @@ check: $(UV) ## format, lint, types, layers, unit tests, generated files: under 
 	$(RUN) lint-imports --no-cache | tail -n 2
 	$(RUN) python -m tools.reference --check
 	$(RUN) python -m tools.crds --check
-	$(RUN) pytest tests/unit --quiet
+	$(RUN) pytest tests/unit tests/sim --quiet
 
 # What takes minutes to build is built first: a test that is not done in five is called hung.
 test: check packages ## every test there is, on real servers and a real cluster
 	$(WINDLASS) local prepare
+	WINDLASS_SEEDS=600 $(RUN) pytest tests/sim
 	$(RUN) pytest tests/contract tests/e2e
 
 bench: packages ## how fast the local cluster comes and goes, what the operator's Slurm and its workers cost

@@ -1,0 +1,77 @@
+"""One run: people act, things go wrong, time passes; then all is well and must become right."""
+
+import random
+from dataclasses import dataclass
+from typing import Final
+
+from tests.sim import faults, people
+from tests.sim.ending import unsettled
+from tests.sim.judge import Violated
+from tests.sim.stage import Stage, staged
+from windlass.testing.virtual import clock, run
+
+PAUSES: Final = (0.0, 0.1, 0.5, 0.5, 2.0, 2.0, 5.0, 15.0)
+PATIENCE: Final = 400.0
+"""Within so many seconds after the last fault all is as it is wanted."""
+STILL: Final = 70.0
+"""And then nothing is written for so long: longer than passes wait before they look again."""
+
+
+@dataclass(frozen=True)
+class Run:
+    seed: int
+    lasted: float
+    transcript: str
+    violation: str | None = None
+
+
+def simulate(seed: int, steps: int) -> Run:
+    """The same seed is the same run."""
+    random.seed(seed)  # watches rest for random times
+    return run(_played(seed, steps))
+
+
+async def _played(seed: int, steps: int) -> Run:
+    async with staged(seed) as stage:
+        violation = None
+        try:
+            await _play(stage, steps)
+        except Violated as found:
+            violation = str(found)
+        return Run(seed, clock(), str(stage.transcript), violation)
+
+
+async def _play(stage: Stage, steps: int) -> None:
+    await stage.pass_time(stage.rng.choice((0.0, 5.0, 15.0)))
+    for _ in range(steps):
+        _step(stage)
+        await stage.pass_time(stage.rng.choice(PAUSES))
+    faults.end_all(stage)
+    people.leave(stage)
+    stage.transcript.say("all", "is calm")
+    await _settle(stage)
+
+
+def _step(stage: Stage) -> None:
+    table = (("people", people.ACTS), ("fault", faults.FAULTS))
+    who, acts = table[stage.rng.random() < 0.25]
+    weights, choices = zip(*acts, strict=True)
+    said = stage.rng.choices(choices, weights)[0](stage)
+    if said:
+        stage.transcript.say(who, said)
+
+
+async def _settle(stage: Stage) -> None:
+    """Until all is right, and then for a while in which nothing may be written."""
+    until = clock() + PATIENCE
+    while (why := unsettled(stage)) is not None:
+        if clock() > until:
+            stage.judge.blame(f"after {PATIENCE:g} s without faults {why}")
+        await stage.pass_time(5.0)
+    await stage.pass_time(5.0)
+    before = len(stage.judge.writes)
+    await stage.pass_time(STILL)
+    more = stage.judge.writes[before:]
+    if more:
+        stage.judge.blame(f"{len(more)} writes although all was right: {', '.join(more[:3])}")
+        stage.judge.conclude()

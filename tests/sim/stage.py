@@ -1,0 +1,198 @@
+"""A whole cluster in virtual time: an API server, a Slurm, what stands around them, operators."""
+
+import asyncio
+import base64
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from random import Random
+from typing import Any, Final
+
+from tests.sim.judge import Judge
+from tests.sim.kubelets import Kubelets
+from tests.sim.processes import Processes
+from tests.sim.slurmds import Slurmds
+from tests.sim.taking import Taking
+from tests.sim.transcript import Transcript
+from windlass.kube import kinds, requests
+from windlass.kube.kinds import Kind
+from windlass.kube.wire import Anything, Document
+from windlass.operator.world import RESOURCES
+from windlass.testing.fake_cluster import FakeCluster
+from windlass.testing.fake_kube import FakeKube
+from windlass.testing.fake_slurm import FakeSlurm
+from windlass.testing.virtual import VirtualClock, clock
+from windlass.values.key import Key
+
+Json = dict[str, Any]
+
+NAMESPACE: Final = "hpc"
+SET: Final = "w"
+NODES: Final = 6
+MOMENT: Final = 0.5
+"""How often those around the operator act."""
+START: Final = 1_790_000_000.0
+
+
+@dataclass
+class Stage:
+    kube: FakeKube
+    slurm: FakeSlurm
+    slurmds: Slurmds
+    kubelets: Kubelets
+    processes: Processes
+    judge: Judge
+    transcript: Transcript
+    rng: Random
+    """The chance of those who act; others have their own."""
+    _due: list[tuple[float, Callable[[], str]]] = field(default_factory=list)
+
+    # --- time ----------------------------------------------------------------------------------
+
+    async def pass_time(self, seconds: float) -> None:
+        until = clock() + seconds
+        while True:
+            await self.tick()
+            left = until - clock()
+            if left <= 0:
+                return
+            await asyncio.sleep(min(MOMENT, left))
+
+    def later(self, seconds: float, what: Callable[[], str]) -> None:
+        """Let a fault end by itself; what is called says what it did."""
+        self._due.append((clock() + seconds, what))
+
+    def end_faults(self) -> None:
+        self._due = [(0.0, what) for _, what in self._due]
+        self._run_due(clock())
+
+    def _run_due(self, now: float) -> None:
+        due = [what for when, what in self._due if when <= now]
+        self._due = [each for each in self._due if each[0] > now]
+        for what in due:
+            self.transcript.say("fault", what())
+
+    async def tick(self) -> None:
+        now = clock()
+        self._run_due(now)
+        self.kubelets.tick(now)
+        self.slurmds.tick(now)
+        await self.processes.tick(now)
+        self.judge.conclude()
+
+    async def until(self, true: Callable[[], bool], within: float = 120.0) -> None:
+        began = clock()
+        while not true():
+            assert clock() < began + within, "it did not come to that"
+            await self.pass_time(MOMENT)
+
+    # --- Kubernetes ------------------------------------------------------------------------------
+
+    def create(self, kind: Kind, name: str, **fields: Any) -> None:
+        meta = {"name": name, **fields.pop("metadata", {})}
+        place = NAMESPACE if kind.namespaced else ""
+        if place:
+            meta["namespace"] = place
+        self.kube.answer(requests.create(kind, place, {"metadata": meta, **fields}, Document))
+
+    def change(self, kind: Kind, name: str, fields: Json) -> None:
+        key = Key(NAMESPACE if kind.namespaced else "", name)
+        self.kube.answer(requests.merge_patch(kind, key, fields, Anything))
+
+    def live(self, kind: Kind, name: str) -> Json | None:
+        return self.kube.find(kind, Key(NAMESPACE if kind.namespaced else "", name))
+
+    @property
+    def node_set(self) -> Json:
+        found = self.live(kinds.NODE_SET, SET)
+        assert found is not None
+        return found
+
+    @property
+    def pods(self) -> dict[str, Json]:
+        return {key.name: pod for key, pod in self.kube.all(kinds.POD)}
+
+    def pods_on(self, node: str) -> list[str]:
+        return [name for name, pod in self.pods.items() if pod["spec"].get("nodeName") == node]
+
+    @property
+    def nodes(self) -> dict[str, Json]:
+        return {key.name: node for key, node in self.kube.all(kinds.NODE)}
+
+
+@asynccontextmanager
+async def staged(seed: int, **spec: Any) -> AsyncIterator[Stage]:
+    """A cluster of six nodes with a Slurm and a NodeSet, and an operator that starts."""
+    time = VirtualClock(START)
+    transcript = Transcript()
+    slurm = FakeSlurm(FakeCluster(now=time.now))
+    kube = FakeKube(lambda: datetime.fromtimestamp(time.now(), UTC), RESOURCES)
+    slurmds = Slurmds(slurm, transcript, Random(seed + 1))
+    taking = Taking(kube, slurm, Key(NAMESPACE, SET))
+    judge = Judge(kube, slurm, slurmds, taking, transcript)
+    kubelets = Kubelets(kube, slurmds, transcript, Random(seed + 2))
+    processes = Processes(judge, transcript, Random(seed + 3), time)
+    stage = Stage(kube, slurm, slurmds, kubelets, processes, judge, transcript, Random(seed))
+    with _listening(judge):
+        _furnish(stage, spec)
+        try:
+            yield stage
+        finally:
+            await processes.stop()
+
+
+def _furnish(stage: Stage, spec: Json) -> None:
+    stage.kube.answer(
+        requests.create(kinds.NAMESPACE, "", {"metadata": {"name": NAMESPACE}}, Document)
+    )
+    for number in range(NODES):
+        name = f"n{number}"
+        ready = {"type": "Ready", "status": "True", "lastTransitionTime": stage.kube.time()}
+        labels = {"kubernetes.io/hostname": name}
+        stage.create(kinds.NODE, name, metadata={"labels": labels}, status={"conditions": [ready]})
+    secret = base64.b64encode(b"a key").decode()
+    stage.create(kinds.SECRET, "slurm-auth-slurm", data={"slurm.key": secret})
+    stage.create(kinds.SECRET, "slurm-auth-jwt", data={"jwt.key": secret})
+    stage.create(kinds.CONTROLLER, "slurm", spec={})
+    cluster = {"controllerRef": {"name": "slurm"}}
+    stage.create(kinds.REST_API, "rest", spec=cluster)
+    stage.create(kinds.NODE_SET, SET, spec={**cluster, "replicas": 3, **spec})
+
+
+# --- logs -----------------------------------------------------------------------------------------
+
+
+class _Ear(logging.Handler):
+    """Passes may fail for what we do to them, not for errors of their own."""
+
+    EXPECTED: Final = frozenset({"NotCarriedOut", "NotLeading"})
+
+    def __init__(self, judge: Judge) -> None:
+        super().__init__(logging.ERROR)
+        self._judge = judge
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        expected = error is None or type(error).__name__ in self.EXPECTED
+        if not expected and not _from_outside(error):
+            self._judge.blame(f"{record.getMessage()}")
+
+
+def _from_outside(error: BaseException | None) -> bool:
+    return type(error).__module__ in ("windlass.kube.errors", "windlass.slurm.errors")
+
+
+@contextmanager
+def _listening(judge: Judge) -> Iterator[None]:
+    log, ear = logging.getLogger("windlass"), _Ear(judge)
+    kept = log.level, log.propagate
+    log.setLevel(logging.ERROR)
+    log.propagate = False
+    log.addHandler(ear)
+    try:
+        yield
+    finally:
+        log.removeHandler(ear)
+        log.level, log.propagate = kept

@@ -1,0 +1,95 @@
+"""How many workers updates have taken: never more than `maxUnavailable` says."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tests.sim.kubelets import is_ready
+from windlass.api import labels
+from windlass.kube import kinds
+from windlass.operator.workers.phases.update import UPDATE
+from windlass.testing.fake_kube import FakeKube
+from windlass.testing.fake_slurm import FakeSlurm
+from windlass.testing.virtual import clock
+from windlass.values.key import Key
+
+Json = dict[str, Any]
+
+HEARD: Final = 30.0
+"""Within so many seconds every operator has heard of a new budget."""
+
+
+@dataclass
+class Taking:
+    """The workers that an update has made unavailable, from their drain until their successors are
+    ready; what is unavailable for other reasons, operators may hear of too late."""
+
+    kube: FakeKube
+    slurm: FakeSlurm
+    node_set: Key
+    taken: dict[str, str] = field(default_factory=dict)
+    """By the name of a pod, its uid."""
+    _budgets: list[tuple[float, int]] = field(default_factory=list)
+
+    def look(self) -> str | None:
+        """What is wrong after a write of an operator."""
+        found = self.kube.find(kinds.NODE_SET, self.node_set)
+        if found is None:
+            return None
+        self._forget_returned(found["spec"]["replicas"])
+        new = {
+            name: uid for name, uid in self._drained(found).items() if self.taken.get(name) != uid
+        }
+        self.taken |= new
+        most = self._budget(found["spec"])
+        missing = found["spec"]["replicas"] - self._up()
+        if new and len(self.taken) > most and missing > most:
+            return f"an update took {', '.join(sorted(self.taken))}, more than {most}"
+        return None
+
+    def _drained(self, node_set: Json) -> dict[str, str]:
+        """Ready workers of an old revision whose nodes are drained for an update."""
+        newest = node_set.get("status", {}).get("nodeSetHash")
+        return {
+            key.name: pod["metadata"]["uid"]
+            for key, pod in self.kube.all(kinds.POD)
+            if is_ready(pod) and self._for_update(pod)
+            if pod["metadata"]["labels"][labels.REVISION] != newest
+        }
+
+    def _up(self) -> int:
+        """The workers that are there for new jobs, as far as operators are concerned."""
+        return sum(
+            is_ready(pod) and "deletionTimestamp" not in pod["metadata"]
+            for key, pod in self.kube.all(kinds.POD)
+            if key.name not in self.taken
+        )
+
+    def _for_update(self, pod: Json) -> bool:
+        node = self.slurm.cluster.nodes.get(pod["spec"]["hostname"])
+        return node is not None and "DRAIN" in (node.state or ()) and node.reason.endswith(UPDATE)
+
+    def _forget_returned(self, replicas: int) -> None:
+        """Who was given back or has a successor that is ready; and all that nobody wants."""
+        pods = {key.name: pod for key, pod in self.kube.all(kinds.POD)}
+        for name, uid in list(self.taken.items()):
+            pod = pods.get(name)
+            if pod is None:
+                back = len(pods) >= replicas
+            elif pod["metadata"]["uid"] == uid:
+                back = "deletionTimestamp" not in pod["metadata"] and not self._for_update(pod)
+            else:
+                back = is_ready(pod)
+            if back:
+                del self.taken[name]
+
+    def _budget(self, spec: Json) -> int:
+        strategy = (spec.get("updateStrategy") or {}).get("rollingUpdate") or {}
+        given = strategy.get("maxUnavailable", "25%")
+        share = isinstance(given, str)
+        most = -(-int(given[:-1]) * spec["replicas"] // 100) if share else int(given)
+        most = max(1, most)
+        if not self._budgets or self._budgets[-1][1] != most:
+            self._budgets.append((clock(), most))
+        while len(self._budgets) > 1 and self._budgets[1][0] <= clock() - HEARD:
+            del self._budgets[0]
+        return max(most for _, most in self._budgets)

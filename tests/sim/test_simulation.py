@@ -1,0 +1,27 @@
+"""Thousands of random runs of the whole worker controller, each of which must end well.
+
+`WINDLASS_SEEDS=2000` says how many, `WINDLASS_FIRST_SEED=5000` where they begin. What failed is
+replayed by `uv run python -m tests.sim SEED`.
+"""
+
+import os
+from typing import Final
+
+import pytest
+
+from tests.sim.simulate import simulate
+
+STEPS: Final = 40
+SEEDS: Final = int(os.environ.get("WINDLASS_SEEDS", "20"))
+FIRST: Final = int(os.environ.get("WINDLASS_FIRST_SEED", "0"))
+TOGETHER: Final = 10
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + SEEDS, TOGETHER))
+def test_no_job_is_hurt_and_all_ends_well(first: int) -> None:
+    for seed in range(first, min(first + TOGETHER, FIRST + SEEDS)):
+        played = simulate(seed, STEPS)
+        assert played.violation is None, (
+            f"seed {seed}: {played.violation}\n"
+            f"replay: uv run python -m tests.sim {seed}\n{played.transcript}"
+        )
