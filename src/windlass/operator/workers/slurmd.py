@@ -19,10 +19,14 @@ CAPABILITIES: Final = ("BPF", "NET_ADMIN", "SYS_ADMIN", "SYS_NICE")
 # Slinky's own words: whoever looks for nodes that went this way looks for them.
 GONE: Final = "slurm-operator: Pod is terminating"
 # Slurm would otherwise take minutes to notice; but slurmctld may be away, and the rest of the
-# grace period is slurmd's.
-SAY_DOWN: Final = (
-    f"timeout 10 scontrol update nodename=\"$(hostname)\" state=down reason='{GONE}' || true"
-)
+# grace period is slurmd's. The reason that somebody else gave stays: it is how we know that the
+# drain of this node is not ours to end when the next pod has its name.
+SAY_DOWN: Final = f"""\
+reason=$(timeout 5 scontrol show node "$(hostname)" |
+  sed -n 's/^ *Reason=\\(.*\\) \\[[^]]*\\]$/\\1/p')
+case "$reason" in '' | 'slurm-operator: '*) reason='{GONE}' ;; esac
+timeout 5 scontrol update nodename="$(hostname)" state=down reason="$reason" || true
+"""
 
 
 def slurmd(observed: Observed, controller: Controller) -> dict[str, Any]:
