@@ -58,6 +58,7 @@ ARGUMENTS: list[tuple[str, Any, str, str]] = [
     ("drainNodeConditions", ["A", "B"], "operator", "--drain-node-conditions=A,B"),
     ("drainNodeTaints", ["a/b"], "operator", "--drain-node-taints=a/b"),
     ("topologyFromLabels", "t:{a/b}", "operator", "--topology-from-labels=t:{a/b}"),
+    ("topologyFromLabels", "t:{a/b}", "webhook", "--topology-from-labels=t:{a/b}"),
     ("startingWorkers", 20, "operator", "--starting-workers=20"),
     ("images.slurmctld", "i:1", "operator", "--image-slurmctld=i:1"),
     ("images.slurmd", {"repository": "i", "tag": "2"}, "operator", "--image-slurmd=i:2"),

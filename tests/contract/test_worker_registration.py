@@ -128,6 +128,20 @@ def test_a_record_without_an_extra_does_not_take_one_from_the_next_start(
     assert world.send(requests.node("b-0")).extra == "told"
 
 
+def test_a_worker_that_left_is_forgotten_and_joins_as_a_new_one(
+    server: RealSlurm, world: World
+) -> None:
+    join(server, world, "d-0", "Topology=default:left", "--extra", "old")
+    gone = NodeUpdate(state="DOWN", reason="slurm-operator: Pod is terminating")
+    world.send(requests.update_node("d-0", gone))
+    leave(server, "d-0")
+    world.send(requests.delete_node("d-0"))
+    assert node(world, "d-0") is None
+
+    again = join(server, world, "d-0", "Topology=racks:b1", "--extra", "new")
+    assert (again.extra, again.topology, again.reason) == ("new", "racks:b1", "")
+
+
 def test_a_topology_that_slurm_does_not_have_drains_a_worker_as_it_joins(
     server: RealSlurm, world: World
 ) -> None:
@@ -157,17 +171,12 @@ def test_switches_below_a_known_one_are_made_as_they_are_named(
     )
 
 
-def test_places_outlive_a_new_configuration_and_a_new_slurmctld(
-    server: RealSlurm, world: World
-) -> None:
+def test_places_outlive_a_new_configuration(server: RealSlurm, world: World) -> None:
     (name,) = world.nodes(1)
     placed(world, name, "default:root:zone:late")
-    leaf = f"SwitchName=late Level=0 LinkSpeed=0 Nodes={name}"
-
     world.send(requests.reconfigure())
-    world.wait(lambda: leaf in server.scontrol("show", "topology"))
-    server.rest_slurmctld()
-    server.wake_slurmctld()
+
+    leaf = f"SwitchName=late Level=0 LinkSpeed=0 Nodes={name}"
     world.wait(lambda: leaf in server.scontrol("show", "topology"))
     assert world.send(requests.node(name)).topology == "default:root:zone:late"
 

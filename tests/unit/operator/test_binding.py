@@ -37,7 +37,9 @@ def review(target: dict[str, str], **metadata: Any) -> Review:
     )
 
 
-def decide(asked: Review, pod: dict[str, Any], node: dict[str, str] | None = None) -> Decision:
+def decide(
+    asked: Review, pod: dict[str, Any], node: dict[str, str] | None = None, **named: str
+) -> Decision:
     async def main() -> Decision:
         kube = FakeKube(windlass.now)
         namespace = {"metadata": {"name": "slurm"}}
@@ -45,9 +47,9 @@ def decide(asked: Review, pod: dict[str, Any], node: dict[str, str] | None = Non
         body = {"metadata": {"name": "w-0", **pod}, "spec": POD}
         await kube.send(requests.create(kinds.POD, "slurm", body, Anything))
         if node is not None:
-            machine = {"metadata": {"name": "n1", "annotations": node}}
+            machine = {"metadata": {"name": "n1", "annotations": node, "labels": named}}
             await kube.send(requests.create(kinds.NODE, "", machine, Anything))
-        said = handler(kube)(asked)
+        said = handler(kube, "racks:{rack}")(asked)
         assert not isinstance(said, Allowed | Denied)
         return await said
 
@@ -62,6 +64,12 @@ def test_a_worker_gets_the_topology_of_its_node() -> None:
     decided = decide(review(TO_NODE), {"labels": WORKER}, RACK)
     assert isinstance(decided, Allowed)
     assert decided.patch == ({"op": "add", "path": "/metadata/annotations", "value": RACK},)
+
+
+def test_the_labels_of_a_node_tell_it_where_the_annotation_does_not() -> None:
+    decided = decide(review(TO_NODE), {"labels": WORKER}, {}, rack="r7")
+    assert isinstance(decided, Allowed)
+    assert [each.get("value") for each in decided.patch] == [{labels.TOPOLOGY: "racks:r7"}]
 
 
 def test_other_annotations_of_the_binding_stay() -> None:
