@@ -221,6 +221,22 @@ def test_nobody_is_woken_for_what_jobs_take_of_a_node() -> None:
     story(body)
 
 
+def test_a_node_that_a_worker_left_behind_wakes_the_set_of_the_worker() -> None:
+    async def body(stage: Stage) -> None:
+        stage.woken.clear()
+        stage.slurms[URL].set("a-9", "DOWN")
+        nodes = stage.slurms[URL].fake.cluster.nodes
+        nodes["a-9"].extra = "namespace=hpc,nodeSetName=a,nodeSetUID=u-a"
+        stage.slurms[URL].set("b-9", "DOWN")
+        nodes["b-9"].extra = "namespace=elsewhere,nodeSetName=b,nodeSetUID=u-b"
+
+        await stage.until(lambda: stage.state("b-9") == "DOWN")
+
+        assert stage.woken == ["a"]
+
+    story(body)
+
+
 def test_a_node_of_nobody_wakes_nobody() -> None:
     async def body(stage: Stage) -> None:
         stage.woken.clear()

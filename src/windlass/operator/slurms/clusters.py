@@ -22,6 +22,7 @@ from windlass.operator.slurms.link import Dial, Ears, Link, dial
 from windlass.operator.slurms.place import Found, find
 from windlass.operator.slurms.seen import Seen
 from windlass.operator.waking import asked_anew
+from windlass.operator.workers.belonging import owner
 from windlass.operator.world import World, served_by
 from windlass.slurm.call import Request
 from windlass.slurm.errors import Unavailable
@@ -139,9 +140,20 @@ class Clusters:
     # --- who has to look ----------------------------------------------------------------------
 
     def _node_changed(self, at: Key, name: str) -> None:
-        for pod in self._world.workers(at, name):
+        pods = self._world.workers(at, name)
+        for pod in pods:
             for _, key in served_by(pod):
                 self._wake(key)
+        if not pods:
+            self._left_behind(at, name)
+
+    def _left_behind(self, at: Key, name: str) -> None:
+        """A node whose worker is gone concerns the set that it belonged to."""
+        seen = self._links[at][0].seen() if at in self._links else None
+        node = seen.nodes.get(name) if seen else None
+        whose = owner(node) if node else None
+        if whose is not None and whose.namespace == at.namespace:
+            self._wake(Key(whose.namespace, whose.name))
 
     def _all_changed(self, at: Key) -> None:
         for each in self._world.referring(kinds.NODE_SET, (kinds.CONTROLLER, at)):
