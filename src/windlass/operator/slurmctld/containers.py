@@ -35,6 +35,9 @@ trap 'exit 0' TERM
 while :; do cat <> "$SOCKET" & wait $!; sleep 1; done
 """
 
+# Without a request it would get what busy workers on its node leave over, which is nothing.
+REQUESTS: Final = {"cpu": "100m", "memory": "128Mi"}
+
 LIVEZ: Final = {"path": "/livez", "port": PORT_NAME}
 READYZ: Final = {"path": "/readyz", "port": PORT_NAME}
 # A cluster with a long queue takes its time to read it back.
@@ -69,6 +72,8 @@ def _slurmctld(observed: Observed) -> Body:
             _mount("programs", PROGRAMS, read_only=True),
         ],
     }
+    if "resources" not in (controller.spec.slurmctld or {}):
+        base["resources"] = {"requests": REQUESTS}
     return merge_container(base, controller.spec.slurmctld)
 
 
