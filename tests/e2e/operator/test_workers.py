@@ -53,12 +53,15 @@ def crew(operator: Slurm) -> Iterator[Operated]:
 
 @pytest.fixture
 def two(crew: Operated) -> Iterator[Operated]:
-    """Two idle workers before each story, and no job after it."""
+    """Two idle workers before each story, worker-0 and worker-1, and no job after it."""
+    if set(uids(crew)) != {"worker-0", "worker-1"}:
+        scale(crew, 0)
+        until(lambda: not crew.pods("app.kubernetes.io/name=slurmd"), "all have gone", 120)
     scale(crew, 2)
-    until(lambda: len(uids(crew)) == 2, "there are two workers", 120)
+    until(lambda: set(uids(crew)) == {"worker-0", "worker-1"}, "there are two workers", 120)
     crew.wait_idle(2)
     yield crew
-    crew.slurm("scancel", "--user=root")
+    until(lambda: crew.slurm("scancel", "--user=root") == "", "all jobs are cancelled")
 
 
 def scale(crew: Operated, replicas: int) -> None:

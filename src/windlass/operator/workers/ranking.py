@@ -29,7 +29,7 @@ def rank(worker: Worker, *, condemned: bool = False) -> Rank:
     return (
         bool(pod.spec.node_name),
         _PHASES.get(pod.status.phase, 2),
-        since is not None,
+        since is not None or _busy(worker),
         _deletion_cost(annotations.get(labels.POD_DELETION_COST, "")),
         not condemned,
         _last_end(worker, annotations.get(labels.POD_DEADLINE, "")),
@@ -38,6 +38,11 @@ def rank(worker: Worker, *, condemned: bool = False) -> Rank:
         -since.timestamp() if since else -LAST,
         -created.timestamp() if created else -LAST,
     )
+
+
+def _busy(worker: Worker) -> bool:
+    """A job may be there before the pod counts as ready."""
+    return bool(worker.jobs) or bool(worker.node and worker.node.state.busy)
 
 
 def _deletion_cost(written: str) -> int:
@@ -56,7 +61,7 @@ def _last_end(worker: Worker, written: str) -> float:
         return _deadline(written)
     if worker.jobs:
         return max(float(job.ends_at or LAST) for job in worker.jobs.values())
-    return LAST if worker.node.state.busy else -LAST
+    return LAST if _busy(worker) else -LAST
 
 
 def _deadline(written: str) -> float:

@@ -78,8 +78,15 @@ def job(number: int, ends_at: int | None) -> Job:
             worker(pod(1), state("MIXED"), job(2, None)),
         ),
         (worker(pod(0), state("IDLE+DRAIN")), worker(pod(1), state("IDLE"))),
+        (worker(pod(0), state("IDLE")), worker(pod(1, ready=False), state("MIXED"), job(1, 100))),
     ],
-    ids=["idle", "its last job ends sooner", "its job ends at all", "drained"],
+    ids=[
+        "idle",
+        "its last job ends sooner",
+        "its job ends at all",
+        "drained",
+        "the other is not ready yet but has a job",
+    ],
 )
 def test_what_slurm_says_counts_before_numbers(first: Worker, second: Worker) -> None:
     assert rank(first) < rank(second)
