@@ -3,8 +3,10 @@
 from typing import Any
 
 from tests.sim.kubelets import is_ready
+from tests.sim.slurmds import NOT_RESPONDING
 from tests.sim.stage import Stage
 from windlass.api import labels
+from windlass.operator.workers.worker import ours
 
 Json = dict[str, Any]
 
@@ -44,6 +46,15 @@ def _slurm(stage: Stage) -> str | None:
         bad = {"DRAIN", "DOWN", "NOT_RESPONDING", "FAIL"} & set(node.state or ())
         if bad:
             return f"{name} is left {'+'.join(sorted(bad))} with the reason {node.reason!r}"
+    return _left_behind(stage)
+
+
+def _left_behind(stage: Stage) -> str | None:
+    """Records without a worker go, but for those that an administrator gave a reason to."""
+    workers = {pod["spec"]["hostname"] for pod in stage.pods.values()}
+    for name, node in stage.slurm.cluster.nodes.items():
+        if name not in workers and (node.reason in ("", NOT_RESPONDING) or ours(node.reason)):
+            return f"Slurm still knows {name}, which is no worker any more"
     return None
 
 

@@ -134,6 +134,7 @@ class Slurmds:
     def tick(self, now: float) -> None:
         if not self.answers:
             return
+        self._miss(now)
         for name in [name for name, when in self._silent.items() if when <= now]:
             self._notice(name)
         for job in [job for job in self._running() if self._ends[job.job_id] <= now]:
@@ -143,6 +144,12 @@ class Slurmds:
         for job in self.slurm.cluster.jobs.values():
             if job.job_state == ["PENDING"]:
                 self._schedule(job, now)
+
+    def _miss(self, now: float) -> None:
+        """Those that do not answer, also one that somebody resumed though nothing runs there."""
+        for name, node in self.slurm.cluster.nodes.items():
+            if name not in self._pods and "DOWN" not in (node.state or ()):
+                self._silent.setdefault(name, now + SLURMD_TIMEOUT)
 
     def _notice(self, name: str) -> None:
         del self._silent[name]
