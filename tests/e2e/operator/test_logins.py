@@ -23,6 +23,23 @@ accounting: {enabled: true}
 mariadb: {enabled: true}
 sssd: {secretRef: {name: sssd, key: sssd.conf}}
 starter:
+  nodeset:
+    replicas: 1
+    ssh:
+      enabled: true
+      extraSshdConfig: |
+        AuthorizedKeysCommand /usr/bin/sss_ssh_authorizedkeys %u
+        AuthorizedKeysCommandUser nobody
+    slurmd:
+      resources: {limits: {cpu: 1, memory: 1Gi}}
+      volumeMounts:
+        - {name: directory, mountPath: /etc/directory}
+    podSpec:
+      volumes:
+        - name: directory
+          secret:
+            secretName: directory-tls
+            items: [{key: ca.crt, path: ca.crt}]
   loginset:
     rootSshAuthorizedKeys: KEY
     extraSshdConfig: |
@@ -59,6 +76,14 @@ class Door:
         done = self.ssh(user, command, "-i", str(self.key), "-o", "BatchMode=yes")
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def at_worker(self, user: str, worker: str, command: str) -> subprocess.CompletedProcess[str]:
+        """Through the login pod, which knows the workers by their names."""
+        known = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+        there = f"ssh {known} -i {self.key} -p {self.port} -W %h:%p {user}@{self.host}"
+        words = ("-o", f"ProxyCommand={there}", "-o", "BatchMode=yes", "-i", str(self.key))
+        argv = ["ssh", *known.split(), *words, f"{user}@{worker}", command]
+        return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
 
     def by_password(self, user: str, command: str, password: str, folder: Path) -> int:
         """sshd asks, and a program of ours answers."""
@@ -130,6 +155,22 @@ def test_a_users_job_is_in_accounting_under_the_users_name(door: Door) -> None:
         return said.split() == ["alice|COMPLETED"]
 
     until(accounted, "sacct shows the job as alice's", 30)
+
+
+def test_a_user_logs_in_to_a_worker_only_where_a_job_of_hers_runs(door: Door) -> None:
+    refused = door.at_worker("alice", "slinky-0", "true")
+    assert refused.returncode != 0
+    assert "no active jobs on this node" in refused.stderr
+
+    number = door.by_key("alice", "sbatch --parsable --output=/dev/null --wrap='sleep 600'").strip()
+    door.place.wait_job(number, "RUNNING")
+
+    entered = door.at_worker("alice", "slinky-0", "hostname; cat /proc/self/cgroup")
+    assert entered.returncode == 0, entered.stderr
+    assert entered.stdout.split()[0] == "slinky-0"
+    # The session is part of the job: it is held to its limits, and ends with it.
+    assert f"job_{number}" in entered.stdout
+    door.place.slurm("scancel", number)
 
 
 def test_host_keys_outlive_the_pod(door: Door) -> None:
