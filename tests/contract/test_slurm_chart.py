@@ -173,6 +173,8 @@ NODE_SET: list[Effect] = [
     ("pruneSlurmNodeRecords", "NodeNotFound", "spec/pruneSlurmNodeRecords", "NodeNotFound"),
     ("ordinalPadding", 3, "spec/ordinalPadding", 3),
     ("oversubscribeNode", True, "spec/oversubscribeNode", True),
+    ("drain", {"deadline": "12h"}, "spec/drain", {"deadline": "12h"}),
+    ("updateStrategy.paused", True, "spec/updateStrategy/paused", True),
     ("slurmd.image", {"repository": "i", "tag": "2"}, "spec/slurmd/image", "i:2"),
     ("slurmd.args", ["-v"], "spec/slurmd/args", ["-v"]),
     ("slurmd.env", [{"name": "A"}], "spec/slurmd/env", [{"name": "A"}]),
