@@ -42,7 +42,8 @@ class Operated:
         return self.kubectl.get(kind, name, "-n", self.namespace)
 
     def pods(self, labels: str) -> list[Any]:
-        return list(self.kubectl.get("pods", "-n", self.namespace, "-l", labels)["items"])
+        found = self.kubectl.get("pods", "-n", self.namespace, "-l", labels)
+        return list(found["items"]) if found else []
 
     def condition(self, kind: str, name: str, type_: str) -> dict[str, Any] | None:
         found = self.get(kind, name)
