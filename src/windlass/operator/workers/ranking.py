@@ -9,7 +9,7 @@ from windlass.operator.workers.facts import ready_since
 from windlass.operator.workers.identity import ordinal_of
 from windlass.operator.workers.worker import Worker
 
-Rank: TypeAlias = tuple[bool, int, bool, int, bool, float, bool, int, float, float]
+Rank: TypeAlias = tuple[bool, int, bool, int, bool, bool, float, bool, int, float, float]
 
 _PHASES: Final = {"Pending": 0, "Unknown": 1}
 _COST: Final = re.compile(r"0|-?[1-9][0-9]{0,9}")
@@ -20,7 +20,8 @@ LAST: Final = float("inf")
 def rank(worker: Worker, *, condemned: bool = False) -> Rank:
     """Smaller goes first. A tuple, so that any two workers compare alike from both sides.
 
-    Whoever was chosen before stays chosen, or jobs that come and go would drain ever others.
+    Of those with jobs, whoever was chosen before stays chosen, or jobs that come and go would
+    drain ever others.
     """
     pod = worker.pod
     annotations = pod.metadata.annotations or {}
@@ -31,6 +32,7 @@ def rank(worker: Worker, *, condemned: bool = False) -> Rank:
         _PHASES.get(pod.status.phase, 2),
         since is not None or _busy(worker),
         _deletion_cost(annotations.get(labels.POD_DELETION_COST, "")),
+        _busy(worker),
         not condemned,
         _last_end(worker, annotations.get(labels.POD_DEADLINE, "")),
         not _cordoned(worker),

@@ -96,4 +96,6 @@ def test_who_was_chosen_before_stays_chosen_though_its_jobs_take_longer() -> Non
     chosen = worker(pod(0), state("MIXED+DRAIN"), job(1, 900))
     other = worker(pod(1), state("MIXED"), job(2, 100))
 
-    assert rank(chosen, condemned=True) < rank(other) < rank(chosen)
+    idle = worker(pod(2), state("IDLE"))
+
+    assert rank(idle) < rank(chosen, condemned=True) < rank(other) < rank(chosen)

@@ -107,7 +107,7 @@ def test_a_worker_that_is_ready_for_too_short_a_time_is_not_available() -> None:
 
 
 def test_whoever_was_taken_before_is_taken_again() -> None:
-    states = slurm(w_0="MIXED+DRAIN", w_1="IDLE")
+    states = slurm(w_0="MIXED+DRAIN", w_1="MIXED")
     reason = "slurm-operator: NodeSet (hpc/w) is updated"
     states["w-0"] = type(states["w-0"])(name="w-0", state=states["w-0"].state, reason=reason)
 
