@@ -78,8 +78,8 @@ def uids(crew: Operated) -> dict[str, str]:
     }
 
 
-def long_job(crew: Operated, worker: str) -> str:
-    number = crew.submit("sleep 900", f"--nodelist={worker}", "--ntasks=1")
+def long_job(crew: Operated, worker: str, *words: str) -> str:
+    number = crew.submit("sleep 900", f"--nodelist={worker}", "--ntasks=1", *words)
     crew.wait_job(number, "RUNNING")
     return number
 
@@ -264,6 +264,7 @@ spec:
   template:
     spec:
       nodeSelector: {example.com/pool: spread}
+  partition: {enabled: true}
 """
 
 
@@ -274,7 +275,7 @@ def test_one_worker_on_every_node_follows_their_labels(two: Operated) -> None:
     two.kubectl("label", "node", host, "example.com/pool=spread")
     try:
         until(lambda: host in two.nodes("idle"), "it has a worker of its name", 90)
-        number = long_job(two, host)
+        number = long_job(two, host, "--partition=spread")
     finally:
         two.kubectl("label", "node", host, "example.com/pool-")
 

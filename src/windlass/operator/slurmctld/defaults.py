@@ -112,21 +112,24 @@ def _share(node_set: NodeSet) -> int:
 
 def _processes(given: Document, node_sets: Sequence[NodeSet], found: Files) -> Iterable[Parameter]:
     """One slurm.conf is for all workers: where one of them may not have cgroups, none has."""
-    cgroups = _uses_cgroups(given, found) and not any(each.unprivileged for each in node_sets)
-    kind = "cgroup" if cgroups else "linuxproc"
-    yield from _unless(given, ("ProctrackType", f"proctrack/{kind}"))
-    # Without it a node that a job left is given to the next only at the next whole second.
-    yield from _unless(given, ("PrologFlags", "Contain"))
+    unprivileged = any(each.unprivileged for each in node_sets)
+    cgroups = _uses_cgroups(given, found) and not unprivileged
+    kind, gathered = ("cgroup", "cgroup") if cgroups else ("linuxproc", "linux")
+    yield from _unless(
+        given,
+        ("ProctrackType", f"proctrack/{kind}"),
+        # Without it a node that a job left is given to the next only at the next whole second.
+        ("PrologFlags", "Contain"),
+        ("TaskPlugin", _task_plugin(cgroups=cgroups, unprivileged=unprivileged)),
+        ("JobAcctGatherType", f"jobacct_gather/{gathered}"),
+    )
+
+
+def _task_plugin(*, cgroups: bool, unprivileged: bool) -> str:
+    """A container without privilege cannot always choose the CPUs of its processes."""
     if cgroups:
-        yield from _unless(
-            given,
-            ("TaskPlugin", "task/cgroup,task/affinity"),
-            ("JobAcctGatherType", "jobacct_gather/cgroup"),
-        )
-    else:
-        yield from _unless(
-            given, ("TaskPlugin", "task/affinity"), ("JobAcctGatherType", "jobacct_gather/linux")
-        )
+        return "task/cgroup,task/affinity"
+    return "task/none" if unprivileged else "task/affinity"
 
 
 def _uses_cgroups(given: Document, found: Files) -> bool:

@@ -127,6 +127,7 @@ def test_where_one_worker_may_not_have_cgroups_none_has() -> None:
     sets = [node_set("a"), node_set("b", slurmd={"securityContext": {"privileged": False}})]
 
     assert values(rendered("", *sets), "ProctrackType") == ("proctrack/linuxproc",)
+    assert values(rendered("", *sets), "TaskPlugin") == ("task/none",)
     assert cgroup_conf(sets, Files()) == "CgroupPlugin=disabled\n"
     assert "disabled" not in cgroup_conf(sets[:1], Files())
 
