@@ -120,7 +120,11 @@ class Tell:
 
 @dataclass(frozen=True, slots=True)
 class ChangeNodes:
-    """Change Slurm nodes alike, in one call."""
+    """Change Slurm nodes alike, in one call.
+
+    Slurm is asked once more right before the state of one is changed: if an administrator has given
+    it a reason by then, it is left alone.
+    """
 
     names: tuple[str, ...]
     update: NodeUpdate
@@ -129,10 +133,12 @@ class ChangeNodes:
 
 @dataclass(frozen=True, slots=True)
 class ForgetNodes:
-    """Have Slurm forget nodes that are no more."""
+    """Have Slurm forget nodes that are no more; with `whoever` also those to which an administrator
+    gave a reason."""
 
     names: tuple[str, ...]
     reason: Reason
+    whoever: bool = False
 
 
 @dataclass(frozen=True, slots=True)

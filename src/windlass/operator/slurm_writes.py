@@ -1,15 +1,17 @@
 """Actions on Slurm, carried out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from windlass.operator.plan import ChangeNodes, ForgetNodes, RequeueJobs, Reserve, Unreserve
 from windlass.operator.slurms.seen import Seen
+from windlass.operator.workers.worker import UNANSWERED, ours
 from windlass.slurm import requests
 from windlass.slurm.call import Request
-from windlass.slurm.errors import Absent, SlurmError
+from windlass.slurm.errors import Absent, SlurmError, Unavailable
+from windlass.slurm.model import Node
 from windlass.slurm.specs import NodeUpdate
 from windlass.slurm.writes import NodeWriter
 from windlass.values.hostlist import fold
@@ -51,8 +53,9 @@ class SlurmWrites:
         match step:
             case ChangeNodes(names, update):
                 await self._change(at, names, update)
-            case ForgetNodes(names):
-                await self._forget(at, names)
+            case ForgetNodes(names, _, whoever):
+                left = names if whoever else await self._left_to_us(at, names, _is_nobodys)
+                await self._forget(at, left)
             case Reserve(spec):
                 await self._slurms.send(at, requests.write_reservation(spec))
             case Unreserve(name):
@@ -63,10 +66,25 @@ class SlurmWrites:
 
     async def _change(self, at: Key, names: tuple[str, ...], update: NodeUpdate) -> None:
         """A node that is gone needs no change: the mirror will show it."""
+        if update.state is not None:
+            rule = _takes_a_drain if update.state == "DRAIN" else _is_ours
+            names = await self._left_to_us(at, names, rule)
+        if not names:
+            return
         failed = await NodeWriter(_One(self._slurms, at)).change(names, update)
         for error in failed.values():
             if not isinstance(error, Absent):
                 raise error
+
+    async def _left_to_us(
+        self, at: Key, names: tuple[str, ...], rule: Callable[[Node], bool]
+    ) -> tuple[str, ...]:
+        """Those of which the rule still holds: an administrator may have been faster than what we
+        saw of Slurm."""
+        seen = await self._slurms.fresh(at)
+        if seen is None:
+            raise Unavailable("it did not say whose its nodes are by now: they stay as they are")
+        return tuple(name for name in names if name in seen.nodes and rule(seen.nodes[name]))
 
     async def _forget(self, at: Key, names: tuple[str, ...]) -> None:
         """Few calls for many; Slurm refuses one as a whole if it cannot let go of one node, such as
@@ -91,3 +109,17 @@ def hostlists(names: Sequence[str]) -> Iterator[str]:
             yield fold(those)
         except Malformed:  # no node has such a name, and Slurm shall say so
             yield from those
+
+
+def _is_ours(node: Node) -> bool:
+    return ours(node.reason)
+
+
+def _takes_a_drain(node: Node) -> bool:
+    """A drain without a reason is somebody else's."""
+    return ours(node.reason) or not (node.reason or node.state.drain)
+
+
+def _is_nobodys(node: Node) -> bool:
+    """Slurm gives a reason of its own to a node that it sets down."""
+    return ours(node.reason) or node.reason in ("", UNANSWERED)

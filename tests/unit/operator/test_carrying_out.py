@@ -182,16 +182,61 @@ DRAIN = ChangeNodes(("w-0", "w-1"), NodeUpdate(state="DRAIN", reason="why"), WHY
     ],
 )
 def test_slurm_is_changed_by_one_call_and_that_is_told(action: Action, asked: list[str]) -> None:
-    slurm = Slurm()
+    slurm = Slurm(seen(w_0="IDLE", w_1="IDLE", w_2="DOWN", w_10="DOWN"))
     done = carried(slurm, action)
 
     assert (slurm.asked, done.failures, done.told) == (asked, [], ["ScalingDown"])
 
 
+OURS, HIS = "slurm-operator: NodeSet (hpc/w) scales in", "bad disk"
+GIVE_BACK = ChangeNodes(("w-0",), NodeUpdate(state="UNDRAIN"), WHY)
+RESUME = ChangeNodes(("w-0",), NodeUpdate(state="RESUME"), WHY)
+DRAIN_ONE = ChangeNodes(("w-0",), NodeUpdate(state="DRAIN", reason=OURS), WHY)
+SAY_WHOSE = ChangeNodes(("w-0",), NodeUpdate(extra="ours"), WHY)
+FORGET = ForgetNodes(("w-0",), WHY)
+FORGET_ANY = ForgetNodes(("w-0",), WHY, whoever=True)
+
+
+@pytest.mark.parametrize(
+    ("action", "state", "reason", "done"),
+    [
+        (GIVE_BACK, "IDLE+DRAIN", OURS, True),
+        (GIVE_BACK, "IDLE+DRAIN", HIS, False),
+        (GIVE_BACK, "IDLE+DRAIN", "", False),
+        (RESUME, "DOWN", OURS, True),
+        (RESUME, "DOWN", HIS, False),
+        (DRAIN_ONE, "IDLE", "", True),
+        (DRAIN_ONE, "IDLE+DRAIN", OURS, True),
+        (DRAIN_ONE, "IDLE+DRAIN", HIS, False),
+        (DRAIN_ONE, "IDLE+DRAIN", "", False),
+        (DRAIN_ONE, "DOWN", HIS, False),
+        (SAY_WHOSE, "IDLE+DRAIN", HIS, True),
+        (FORGET, "DOWN", OURS, True),
+        (FORGET, "DOWN+NOT_RESPONDING", "Not responding", True),
+        (FORGET, "DOWN+DRAIN", HIS, False),
+        (FORGET_ANY, "DOWN+DRAIN", HIS, True),
+    ],
+)
+def test_an_administrator_who_was_faster_than_what_we_saw_is_respected(
+    action: Action, state: str, reason: str, done: bool
+) -> None:
+    slurm = Slurm(Seen({"w-0": Node(name="w-0", state=NodeState.parse(state), reason=reason)}))
+
+    assert carried(slurm, action).failures == []
+    assert bool(slurm.asked) == done
+
+
+def test_no_state_is_changed_if_slurm_does_not_answer_now() -> None:
+    slurm = Slurm(None)
+    done = carried(slurm, DRAIN)
+
+    assert (slurm.asked, done.told) == ([], ["SlurmNodeFailed"])
+
+
 def test_what_is_gone_already_is_no_failure() -> None:
     gone = Absent("no such node")
     paths = ("/nodes/", "/node/w-%5B0-1%5D", "/reservation/maint")
-    slurm = Slurm(refuses=dict.fromkeys(paths, gone))
+    slurm = Slurm(seen(w_0="DOWN", w_1="DOWN"), dict.fromkeys(paths, gone))
     forget = ForgetNodes(("w-0", "w-1"), WHY)
 
     assert carried(slurm, DRAIN, forget, Unreserve("maint", WHY)).failures == []
@@ -199,7 +244,8 @@ def test_what_is_gone_already_is_no_failure() -> None:
 
 def test_a_node_that_slurm_will_not_let_go_does_not_keep_the_others() -> None:
     names = tuple(f"w-{number}" for number in range(1000))
-    slurm = Slurm(refuses={"/node/w-%5B0-499%5D": Busy("Requested nodes are busy")})
+    busy: dict[str, SlurmError] = {"/node/w-%5B0-499%5D": Busy("Requested nodes are busy")}
+    slurm = Slurm(seen(**dict.fromkeys(names, "DOWN")), busy)
     done = carried(slurm, ForgetNodes(names, WHY))
 
     assert slurm.asked == ["DELETE /node/w-%5B0-499%5D", "DELETE /node/w-%5B500-999%5D"]

@@ -12,6 +12,8 @@ from windlass.slurm.model import Job, Node
 
 OURS = "slurm-operator: "
 """How every reason that we give to Slurm begins: as Slinky's do, whose drains we take over."""
+UNANSWERED = "Not responding"
+"""Slurm's own reason of a node that it set down."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def _left(
     kept = reserved(reservations, node_set.metadata.name)
     names = tuple(sorted(each for each in _records(node_set, seen) if each not in kept))
     if names:
-        yield ForgetNodes(names, why)
+        yield ForgetNodes(names, why, whoever=True)
 
 
 def _records(node_set: NodeSet, seen: Seen) -> Iterator[str]:

@@ -16,14 +16,12 @@ from windlass.operator.workers.belonging import belonging, owner
 from windlass.operator.workers.course import NOTHING, Outcome, Pass
 from windlass.operator.workers.identity import BY_NUMBER, absent, hostname_of, slurm_name
 from windlass.operator.workers.reservation import reserved
-from windlass.operator.workers.worker import ours
+from windlass.operator.workers.worker import UNANSWERED, ours
 from windlass.slurm.model import Node
 from windlass.values.reason import Reason
 
 SCALED_AWAY: Final = Reason("SlurmNodeForgotten", "their workers were scaled away")
 HOST_GONE: Final = Reason("DefunctSlurmNodePruned", "their Kubernetes nodes are gone")
-UNANSWERED: Final = "Not responding"
-"""Slurm's own reason of a node that it set down."""
 AGAIN: Final = 30.0
 """Seconds until we look again at one that may go later: nothing wakes us for its sake."""
 
