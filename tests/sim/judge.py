@@ -19,7 +19,7 @@ Json = dict[str, Any]
 Said: TypeAlias = tuple[tuple[str, ...], str]
 """The state of a node, and its reason."""
 
-RACE: Final = 1.0
+RACE: Final = 0.05
 """Between a look at Slurm and the write that follows it no lock can be held. What happened less
 than so many seconds before a write may be overtaken by it."""
 NOTICED: Final = 2.5
@@ -90,20 +90,28 @@ class Judge:
             if "deletionTimestamp" in pod["metadata"]
         }
 
+    def _hurt(self, pod: Json) -> list[int]:
+        """The jobs in a pod, but for those that came a moment ago."""
+        inside = self.slurmds.jobs_in(pod["metadata"]["uid"])
+        return [job for job in inside if self.slurmds.started(job) <= clock() - RACE]
+
     def _taken(self, who: str, pod: Json) -> None:
         """A pod goes because of this write."""
         name = pod["metadata"]["name"]
-        hurt = [
-            job
-            for job in self.slurmds.jobs_in(pod["metadata"]["uid"])
-            if self.slurmds.started(job) <= clock() - RACE
-        ]
+        hurt = self._hurt(pod)
         unplaced = not pod["spec"].get("nodeName")
         ended = pod["status"].get("phase") in ("Succeeded", "Failed")
         if hurt and not ended:
             self.blame(f"{who} deleted {name}, in which job {hurt[0]} was")
         if self._silent() and not (unplaced or ended):
             self.blame(f"{who} deleted {name} although Slurm does not answer")
+
+    def evicted(self, pod: Json, *, clear: bool) -> None:
+        """An eviction came through: where all is well, it is let through only without jobs."""
+        hurt = self._hurt(pod)
+        if hurt and clear:
+            name = pod["metadata"]["name"]
+            self.blame(f"{name} was evicted, in which job {hurt[0]} was")
 
     # --- Slurm -------------------------------------------------------------------------------
 
@@ -128,14 +136,18 @@ class Judge:
     def _respected(self, who: str, name: str, before: Said) -> None:
         """Whether what an administrator said still stands, if it stood before this write."""
         node, mark = self.slurm.cluster.nodes.get(name), self.marks[name]
-        if node is None or _holds(mark, _said(node)) or not _stood(mark, before, _said(node)):
+        after = _said(node) if node is not None else ((), "forgotten")
+        if _holds(mark, after) or not _stood(mark, before, after):
+            return
+        if node is None and self.taking.ends:
+            del self.marks[name]  # with the whole NodeSet
             return
         if mark.since > clock() - RACE:
             del self.marks[name]
             self.transcript.say(who, f"overtakes the administrator on {name}")
             return
         self.blame(
-            f"{who} made {before} of {name} into {_said(node)}, "
+            f"{who} made {before} of {name} into {after}, "
             f"which an administrator had set to {mark.flag}: {mark.reason}"
         )
 

@@ -48,12 +48,21 @@ class Kubelets:
     _lives: dict[str, Life] = field(default_factory=dict)
 
     def tick(self, now: float) -> None:
+        self._collect()
         pods = self.kube.all(kinds.POD)
         for key, pod in pods:
             self._care(key, pod, now)
         there = {pod["metadata"]["uid"] for _, pod in pods}
         for uid in [uid for uid in self._lives if uid not in there]:
             self.slurmds.vanish(self._lives.pop(uid).name, uid, now)
+
+    def _collect(self) -> None:
+        """What was made by somebody who had not heard that its owner is gone."""
+        owners = {each["metadata"]["uid"] for _, each in self.kube.all(kinds.NODE_SET)}
+        for key, pod in self.kube.all(kinds.POD):
+            of = {each["uid"] for each in pod["metadata"].get("ownerReferences") or ()}
+            if of.isdisjoint(owners) and "deletionTimestamp" not in pod["metadata"]:
+                self.kube.answer(requests.delete(kinds.POD, key))
 
     def _care(self, key: Key, pod: Json, now: float) -> None:
         uid, node = pod["metadata"]["uid"], pod["spec"].get("nodeName", "")

@@ -35,6 +35,10 @@ class Weather:
     hung: asyncio.Event | None = None
     """While it is not set, slurmrestd takes requests and does not answer."""
 
+    @property
+    def fair(self) -> bool:
+        return not (self.failing or self.late or self.paused or self.hung)
+
 
 @dataclass
 class KubeLink:

@@ -172,6 +172,11 @@ class Processes:
             each.name for each in self.alive if not each.killed
         }
 
+    @property
+    def well(self) -> bool:
+        """Whether somebody leads, and nothing keeps anybody from what he does."""
+        return self.leading and all(each.weather.fair for each in self.alive)
+
     def hang(self) -> None:
         """slurmrestd takes requests and does not answer."""
         self._hung = asyncio.Event()

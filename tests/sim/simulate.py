@@ -1,10 +1,13 @@
 """One run: people act, things go wrong, time passes; then all is well and must become right."""
 
+import inspect
 import random
 from dataclasses import dataclass
-from typing import Final
+from random import Random
+from typing import Any, Final
 
-from tests.sim import faults, people
+from tests.sim import faults
+from tests.sim.acts import ACTS, leave
 from tests.sim.ending import unsettled
 from tests.sim.judge import Violated
 from tests.sim.stage import Stage, staged
@@ -31,8 +34,17 @@ def simulate(seed: int, steps: int) -> Run:
     return run(_played(seed, steps))
 
 
+def _wish(rng: Random) -> dict[str, Any]:
+    """The sort of NodeSet that this run is about."""
+    return {
+        "scalingMode": rng.choice(("StatefulSet", "StatefulSet", "DaemonSet")),
+        "minReadySeconds": rng.choice((0, 0, 4)),
+        "pinToNode": rng.choice((False, False, True)),
+    }
+
+
 async def _played(seed: int, steps: int) -> Run:
-    async with staged(seed) as stage:
+    async with staged(seed, **_wish(Random(seed))) as stage:
         violation = None
         try:
             await _play(stage, steps)
@@ -44,19 +56,21 @@ async def _played(seed: int, steps: int) -> Run:
 async def _play(stage: Stage, steps: int) -> None:
     await stage.pass_time(stage.rng.choice((0.0, 5.0, 15.0)))
     for _ in range(steps):
-        _step(stage)
+        await _step(stage)
         await stage.pass_time(stage.rng.choice(PAUSES))
     faults.end_all(stage)
-    people.leave(stage)
+    leave(stage)
     stage.transcript.say("all", "is calm")
     await _settle(stage)
 
 
-def _step(stage: Stage) -> None:
-    table = (("people", people.ACTS), ("fault", faults.FAULTS))
+async def _step(stage: Stage) -> None:
+    table = (("people", ACTS), ("fault", faults.FAULTS))
     who, acts = table[stage.rng.random() < 0.25]
     weights, choices = zip(*acts, strict=True)
     said = stage.rng.choices(choices, weights)[0](stage)
+    if inspect.isawaitable(said):
+        said = await said
     if said:
         stage.transcript.say(who, said)
 

@@ -134,9 +134,7 @@ class Slurmds:
     def tick(self, now: float) -> None:
         if not self.answers:
             return
-        self._miss(now)
-        for name in [name for name, when in self._silent.items() if when <= now]:
-            self._notice(name)
+        self._look(now)
         for job in [job for job in self._running() if self._ends[job.job_id] <= now]:
             self._end(job, now)
         for ended in [job for job, until in self._completing.items() if until <= now]:
@@ -145,11 +143,13 @@ class Slurmds:
             if job.job_state == ["PENDING"]:
                 self._schedule(job, now)
 
-    def _miss(self, now: float) -> None:
-        """Those that do not answer, also one that somebody resumed though nothing runs there."""
+    def _look(self, now: float) -> None:
+        """For nodes whose slurmd does not answer: also such as were resumed without one."""
         for name, node in self.slurm.cluster.nodes.items():
             if name not in self._pods and "DOWN" not in (node.state or ()):
                 self._silent.setdefault(name, now + SLURMD_TIMEOUT)
+        for name in [name for name, when in self._silent.items() if when <= now]:
+            self._notice(name)
 
     def _notice(self, name: str) -> None:
         del self._silent[name]

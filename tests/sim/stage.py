@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -31,6 +31,8 @@ Json = dict[str, Any]
 NAMESPACE: Final = "hpc"
 SET: Final = "w"
 NODES: Final = 6
+POOL: Final = "example.com/pool"
+"""The label of nodes that may have workers."""
 MOMENT: Final = 0.5
 """How often those around the operator act."""
 START: Final = 1_790_000_000.0
@@ -47,6 +49,9 @@ class Stage:
     transcript: Transcript
     rng: Random
     """The chance of those who act; others have their own."""
+    spec: Json
+    """Of a NodeSet that is made anew."""
+    _clear_since: float = 0.0
     _due: list[tuple[float, Callable[[], str]]] = field(default_factory=list)
 
     # --- time ----------------------------------------------------------------------------------
@@ -77,10 +82,20 @@ class Stage:
     async def tick(self) -> None:
         now = clock()
         self._run_due(now)
+        if self.judge.silent_since is not None or not self.processes.well:
+            self._clear_since = now
         self.kubelets.tick(now)
         self.slurmds.tick(now)
         await self.processes.tick(now)
         self.judge.conclude()
+
+    @property
+    def clear(self) -> bool:
+        """Whether nothing has been wrong for a while."""
+        return clock() > self._clear_since + 5
+
+    def wall(self) -> datetime:
+        return datetime.fromtimestamp(self.slurm.cluster.now(), UTC)
 
     async def until(self, true: Callable[[], bool], within: float = 120.0) -> None:
         began = clock()
@@ -105,10 +120,29 @@ class Stage:
         return self.kube.find(kind, Key(NAMESPACE if kind.namespaced else "", name))
 
     @property
-    def node_set(self) -> Json:
+    def node_set(self) -> Json | None:
+        """None if it is not there, or not for long."""
         found = self.live(kinds.NODE_SET, SET)
-        assert found is not None
-        return found
+        return None if found is None or "deletionTimestamp" in found["metadata"] else found
+
+    def create_set(self) -> None:
+        self.create(kinds.NODE_SET, SET, spec=self.spec)
+
+    def create_node(self, name: str, labels: Json) -> None:
+        ready = {"type": "Ready", "status": "True", "lastTransitionTime": self.kube.time()}
+        status = {"conditions": [ready]}
+        self.create(kinds.NODE, name, metadata={"labels": labels}, status=status)
+
+    def ask(self, what: str, spec: Json) -> str | None:
+        """A user changes the NodeSet."""
+        if self.node_set is None:
+            return None
+        self.change(kinds.NODE_SET, SET, {"spec": spec})
+        return f"user {what}"
+
+    def any(self, names: Iterable[str]) -> str | None:
+        found = sorted(names)
+        return self.rng.choice(found) if found else None
 
     @property
     def pods(self) -> dict[str, Json]:
@@ -116,6 +150,13 @@ class Stage:
 
     def pods_on(self, node: str) -> list[str]:
         return [name for name, pod in self.pods.items() if pod["spec"].get("nodeName") == node]
+
+    @property
+    def pool(self) -> set[str]:
+        """The names of nodes that may have workers."""
+        return {
+            name for name, node in self.nodes.items() if POOL in node["metadata"].get("labels", {})
+        }
 
     @property
     def nodes(self) -> dict[str, Json]:
@@ -134,31 +175,34 @@ async def staged(seed: int, **spec: Any) -> AsyncIterator[Stage]:
     judge = Judge(kube, slurm, slurmds, taking, transcript)
     kubelets = Kubelets(kube, slurmds, transcript, Random(seed + 2))
     processes = Processes(judge, transcript, Random(seed + 3), time)
-    stage = Stage(kube, slurm, slurmds, kubelets, processes, judge, transcript, Random(seed))
+    wish = {
+        "controllerRef": {"name": "slurm"},
+        "replicas": 3,
+        "template": {"spec": {"nodeSelector": {POOL: "yes"}}},
+        **spec,
+    }
+    stage = Stage(kube, slurm, slurmds, kubelets, processes, judge, transcript, Random(seed), wish)
     with _listening(judge):
-        _furnish(stage, spec)
+        _furnish(stage)
         try:
             yield stage
         finally:
             await processes.stop()
 
 
-def _furnish(stage: Stage, spec: Json) -> None:
+def _furnish(stage: Stage) -> None:
     stage.kube.answer(
         requests.create(kinds.NAMESPACE, "", {"metadata": {"name": NAMESPACE}}, Document)
     )
     for number in range(NODES):
         name = f"n{number}"
-        ready = {"type": "Ready", "status": "True", "lastTransitionTime": stage.kube.time()}
-        labels = {"kubernetes.io/hostname": name}
-        stage.create(kinds.NODE, name, metadata={"labels": labels}, status={"conditions": [ready]})
+        stage.create_node(name, {"kubernetes.io/hostname": name, POOL: "yes"})
     secret = base64.b64encode(b"a key").decode()
     stage.create(kinds.SECRET, "slurm-auth-slurm", data={"slurm.key": secret})
     stage.create(kinds.SECRET, "slurm-auth-jwt", data={"jwt.key": secret})
     stage.create(kinds.CONTROLLER, "slurm", spec={})
-    cluster = {"controllerRef": {"name": "slurm"}}
-    stage.create(kinds.REST_API, "rest", spec=cluster)
-    stage.create(kinds.NODE_SET, SET, spec={**cluster, "replicas": 3, **spec})
+    stage.create(kinds.REST_API, "rest", spec={"controllerRef": {"name": "slurm"}})
+    stage.create_set()
 
 
 # --- logs -----------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """How many workers updates have taken: never more than `maxUnavailable` says."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 
 from tests.sim.kubelets import is_ready
@@ -30,18 +31,25 @@ class Taking:
     """By the name of a pod, its uid."""
     _budgets: list[tuple[float, int]] = field(default_factory=list)
 
+    @property
+    def ends(self) -> bool:
+        """Whether the NodeSet is being deleted."""
+        found = self.kube.find(kinds.NODE_SET, self.node_set)
+        return found is not None and "deletionTimestamp" in found["metadata"]
+
     def look(self) -> str | None:
         """What is wrong after a write of an operator."""
         found = self.kube.find(kinds.NODE_SET, self.node_set)
         if found is None:
             return None
-        self._forget_returned(found["spec"]["replicas"])
+        wanted = self._wanted(found["spec"])
+        self._forget_returned(wanted)
         new = {
             name: uid for name, uid in self._drained(found).items() if self.taken.get(name) != uid
         }
         self.taken |= new
-        most = self._budget(found["spec"])
-        missing = found["spec"]["replicas"] - self._up()
+        most = self._budget(found["spec"], wanted)
+        missing = wanted - self._up()
         if new and len(self.taken) > most and missing > most:
             return f"an update took {', '.join(sorted(self.taken))}, more than {most}"
         return None
@@ -49,12 +57,29 @@ class Taking:
     def _drained(self, node_set: Json) -> dict[str, str]:
         """Ready workers of an old revision whose nodes are drained for an update."""
         newest = node_set.get("status", {}).get("nodeSetHash")
+        least = node_set["spec"].get("minReadySeconds", 0)
         return {
             key.name: pod["metadata"]["uid"]
             for key, pod in self.kube.all(kinds.POD)
-            if is_ready(pod) and self._for_update(pod)
+            if self._ready_for(pod) >= least and self._for_update(pod)
             if pod["metadata"]["labels"][labels.REVISION] != newest
         }
+
+    def _wanted(self, spec: Json) -> int:
+        if spec.get("scalingMode") != "DaemonSet":
+            return int(spec["replicas"])
+        nodes = (node["metadata"].get("labels") or {} for _, node in self.kube.all(kinds.NODE))
+        return sum(
+            spec["template"]["spec"]["nodeSelector"].items() <= each.items() for each in nodes
+        )
+
+    def _ready_for(self, pod: Json) -> float:
+        """Seconds, less than none if it is not ready."""
+        if not is_ready(pod):
+            return -1.0
+        conditions = {each["type"]: each for each in pod["status"]["conditions"]}
+        since = datetime.fromisoformat(conditions["Ready"]["lastTransitionTime"])
+        return self.slurm.cluster.now() - since.timestamp()
 
     def _up(self) -> int:
         """The workers that are there for new jobs, as far as operators are concerned."""
@@ -82,11 +107,11 @@ class Taking:
             if back:
                 del self.taken[name]
 
-    def _budget(self, spec: Json) -> int:
+    def _budget(self, spec: Json, wanted: int) -> int:
         strategy = (spec.get("updateStrategy") or {}).get("rollingUpdate") or {}
         given = strategy.get("maxUnavailable", "25%")
         share = isinstance(given, str)
-        most = -(-int(given[:-1]) * spec["replicas"] // 100) if share else int(given)
+        most = -(-int(given[:-1]) * wanted // 100) if share else int(given)
         most = max(1, most)
         if not self._budgets or self._budgets[-1][1] != most:
             self._budgets.append((clock(), most))

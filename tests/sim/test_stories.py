@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
-from tests.sim import people
+from tests.sim import slurm_people
 from tests.sim.ending import unsettled
 from tests.sim.stage import SET, Stage, staged
 from windlass.kube import kinds
@@ -47,13 +47,13 @@ async def cordon_and_recovery(stage: Stage) -> None:
         stage.change(kinds.NODE, node, {"spec": {"unschedulable": True}})
     await stage.pass_time(30)
     name = stage.pods_on("n1")[0]
-    stage.transcript.say("people", people.mark_node(stage, name, "DRAIN", "bad disk"))
+    stage.transcript.say("people", slurm_people.mark(stage, name, "DRAIN", "bad disk"))
     await stage.pass_time(5)
     stage.transcript.say("user", "uncordons n0 and n1")
     for node in ("n0", "n1"):
         stage.change(kinds.NODE, node, {"spec": {"unschedulable": None}})
     await stage.pass_time(30)
-    stage.transcript.say("people", people.resume_node(stage, name))
+    stage.transcript.say("people", slurm_people.resume_node(stage, name))
     await stage.until(lambda: unsettled(stage) is None)
 
 

@@ -1,9 +1,13 @@
 """What happened in a simulated run: one line each, with the time and who did it."""
 
+import re
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Final
 
 from windlass.testing.virtual import clock
+
+_HASH: Final = re.compile(r"(?<=ControllerRevision w)-[0-9a-f]+")
 
 
 @dataclass
@@ -17,6 +21,6 @@ class Transcript:
         return "\n".join(f"{when:9.2f}  {who:<11} {what}" for when, who, what in self.said)
 
     def story(self) -> str:
-        """Without times, and each line once where it comes again and again."""
-        lines = [f"{who:<11} {what}" for _, who, what in self.said]
+        """Without times and hashes, and each line once where it comes again and again."""
+        lines = [f"{who:<11} {_HASH.sub('', what)}" for _, who, what in self.said]
         return "\n".join(line for line, _ in groupby(lines)) + "\n"
