@@ -25,9 +25,10 @@ def drain(course: Pass) -> Outcome:
     workers = [each for each in course.workers if not (going(each.pod) or finished(each.pod))]
     return Outcome(
         actions=(
-            *_drains(each for each in _pairs(workers, wanted)),
+            # What is given back comes first, or an update would have more than its share.
             *_changes("UNDRAIN", GIVEN_BACK, (w for w in workers if _returns(w, wanted))),
             *_changes("RESUME", BACK, (w for w in workers if _resumes(w, wanted))),
+            *_drains(each for each in _pairs(workers, wanted)),
         ),
         waits=tuple(_foreign(workers, wanted)),
     )
