@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from tests.sim.kubelets import is_ready
+from tests.sim.kubelets import MAINTENANCE, is_ready
 from windlass.api import labels
 from windlass.kube import kinds
 from windlass.operator.workers.phases.update import UPDATE
@@ -68,9 +68,12 @@ class Taking:
     def _wanted(self, spec: Json) -> int:
         if spec.get("scalingMode") != "DaemonSet":
             return int(spec["replicas"])
-        nodes = (node["metadata"].get("labels") or {} for _, node in self.kube.all(kinds.NODE))
+        wanted = spec["template"]["spec"]["nodeSelector"].items()
         return sum(
-            spec["template"]["spec"]["nodeSelector"].items() <= each.items() for each in nodes
+            wanted <= (node["metadata"].get("labels") or {}).items()
+            and MAINTENANCE
+            not in {each["key"] for each in (node.get("spec") or {}).get("taints") or ()}
+            for _, node in self.kube.all(kinds.NODE)
         )
 
     def _ready_for(self, pod: Json) -> float:
@@ -118,3 +121,8 @@ class Taking:
         while len(self._budgets) > 1 and self._budgets[1][0] <= clock() - HEARD:
             del self._budgets[0]
         return max(most for _, most in self._budgets)
+
+
+def _closed(node: Json) -> bool:
+    taints = (node.get("spec") or {}).get("taints") or ()
+    return any(each["key"] == MAINTENANCE for each in taints)
