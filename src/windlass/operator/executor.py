@@ -174,7 +174,8 @@ class Executor:
 
         async def remove(pod: Leaving) -> bool:
             async with places:
-                return await self._kube.remove(POD, pod.key, Deletion(uid=pod.uid))
+                how = Deletion(uid=pod.uid, version=pod.version)
+                return await self._kube.remove(POD, pod.key, how)
 
         free = [pod for pod in step.pods if _free(seen, pod.node, unknown=step.unknown)]
         gone = await asyncio.gather(*(remove(pod) for pod in free))

@@ -168,11 +168,16 @@ class RequeueJobs:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A worker pod that is to go, and the Slurm node that it is."""
+    """A worker pod that is to go, and the Slurm node that it is.
+
+    It goes only as it was seen: whoever writes on it that a job is there keeps it, also from a
+    deletion that was on its way for long.
+    """
 
     key: Key
     uid: str
     node: str
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

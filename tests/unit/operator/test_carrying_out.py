@@ -121,6 +121,13 @@ def test_a_job_that_is_suspended_keeps_its_worker() -> None:
     assert done.pods == ["w-0"]
 
 
+def test_a_worker_that_somebody_wrote_on_since_it_was_seen_stays() -> None:
+    old = Leaving(Key("hpc", "w-0"), "", "w-0", version="1")
+    done = carried(Slurm(seen(w_0="IDLE+DRAIN")), Retire((old,), WHY), pods=1)
+
+    assert (done.pods, done.failures, done.told) == (["w-0"], [], [])
+
+
 def test_nobody_goes_if_slurm_does_not_answer_now() -> None:
     done = carried(Slurm(None), Retire(leaving("w-0"), WHY), pods=1)
 

@@ -28,7 +28,8 @@ class Worker:
 
     @property
     def leaving(self) -> Leaving:
-        return Leaving(self.pod.metadata.key, self.pod.metadata.uid, self.name)
+        meta = self.pod.metadata
+        return Leaving(meta.key, meta.uid, self.name, meta.resource_version)
 
     @property
     def label(self) -> str:
