@@ -66,6 +66,16 @@ def pause(stage: Stage) -> str | None:
     return f"{process.name} is paused"
 
 
+def hold(stage: Stage) -> str | None:
+    """Between the look at the lease and the bytes of a write there is a gap that nothing closes."""
+    process = _leader(stage)
+    if process is None:
+        return None
+    process.weather.holds = stage.rng.choice((12.0, 40.0))
+    process.weather.dies_in = stage.rng.randint(1, 10)
+    return f"the next deletion by {process.name} takes {process.weather.holds:g} s"
+
+
 def failing(stage: Stage) -> str | None:
     process = _leader(stage)
     if process is None or process.weather.failing:
@@ -145,7 +155,7 @@ def end_all(stage: Stage) -> None:
     """The weather clears up."""
     stage.end_faults()
     for process in stage.processes.alive:
-        process.weather.dies_in = None
+        process.weather.dies_in, process.weather.holds = None, 0.0
 
 
 FAULTS: Final[tuple[tuple[int, Fault], ...]] = (
@@ -153,6 +163,7 @@ FAULTS: Final[tuple[tuple[int, Fault], ...]] = (
     (1, kill_now),
     (2, second),
     (2, pause),
+    (2, hold),
     (3, failing),
     (3, late),
     (2, cut_watches),

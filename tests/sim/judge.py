@@ -68,8 +68,8 @@ class Judge:
             self.blame(f"{who}: {wrong}")
 
     @contextmanager
-    def over(self, who: str, request: Request[Any]) -> Iterator[None]:
-        """Around a write of an operator to Kubernetes."""
+    def over(self, who: str, request: Request[Any], *, late: bool = False) -> Iterator[None]:
+        """Around a write of an operator to Kubernetes; a late one was sent long ago."""
         before = self._going()
         pods = dict(self.kube.all(kinds.POD))
         yield
@@ -80,7 +80,7 @@ class Judge:
         for pod in pods.values():
             uid = pod["metadata"]["uid"]
             if uid not in before and (uid in after or uid not in there):
-                self._taken(who, pod)
+                self._taken(who, pod, late=late)
         self._count(who)
 
     def _going(self) -> set[str]:
@@ -95,7 +95,7 @@ class Judge:
         inside = self.slurmds.jobs_in(pod["metadata"]["uid"])
         return [job for job in inside if self.slurmds.started(job) <= clock() - RACE]
 
-    def _taken(self, who: str, pod: Json) -> None:
+    def _taken(self, who: str, pod: Json, *, late: bool) -> None:
         """A pod goes because of this write."""
         name = pod["metadata"]["name"]
         hurt = self._hurt(pod)
@@ -103,7 +103,7 @@ class Judge:
         ended = pod["status"].get("phase") in ("Succeeded", "Failed")
         if hurt and not ended:
             self.blame(f"{who} deleted {name}, in which job {hurt[0]} was")
-        if self._silent() and not (unplaced or ended):
+        if self._silent() and not (unplaced or ended or late):
             self.blame(f"{who} deleted {name} although Slurm does not answer")
 
     def evicted(self, pod: Json, *, clear: bool) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tests.sim.judge import Judge
 from windlass.kube.errors import Unreachable
@@ -32,6 +32,8 @@ class Weather:
     """Seconds by which watches bring what happened."""
     paused: asyncio.Event | None = None
     """While it is not set, what the process sends stays on the way."""
+    holds: float = 0.0
+    """For so many seconds the next deletion of a pod stays on the way."""
     hung: asyncio.Event | None = None
     """While it is not set, slurmrestd takes requests and does not answer."""
 
@@ -50,15 +52,26 @@ class KubeLink:
     weather: Weather
     kill: Callable[[], None]
     dead: bool = False
+    on_the_way: asyncio.Task[Any] | None = None
 
     async def send(self, request: Request[T], check: Callable[[], None] | None = None) -> T:
         await asyncio.sleep(0)
         if check is not None and not request.safe:
             check()
+        if request.name == ("delete", "Pod") and self.weather.holds:
+            held, self.weather.holds = self.weather.holds, 0.0
+            self.on_the_way = asyncio.create_task(self._arrives(request, held))
+            return await asyncio.shield(self.on_the_way)
         await self._travel()
         if request.safe:
             return self._read(request)
         return await self._write(request)
+
+    async def _arrives(self, request: Request[T], after: float) -> T:
+        """Also if the process that sent it is dead by then."""
+        await asyncio.sleep(after)
+        with self.judge.over(self.who, request, late=True):
+            return self.kube.answer(request)
 
     async def _travel(self) -> None:
         if self.weather.paused is not None:

@@ -149,6 +149,7 @@ class Processes:
     wanted: int = 1
     alive: list[Process] = field(default_factory=list)
     _made: int = 0
+    _ever: list[Process] = field(default_factory=list)
     _start_at: float = 0.0
     _hung: asyncio.Event | None = None
 
@@ -163,6 +164,7 @@ class Processes:
             process = Process(self._made, self.judge, self.transcript, self.rng, self.time)
             process.weather.hung = self._hung
             self.alive.append(process)
+            self._ever.append(process)
 
     @property
     def leading(self) -> bool:
@@ -191,6 +193,10 @@ class Processes:
             process.weather.hung = None
 
     async def stop(self) -> None:
+        for process in self._ever:
+            if process.kube.on_the_way is not None:
+                process.kube.on_the_way.cancel()
+                await asyncio.wait([process.kube.on_the_way])
         for process in self.alive:
             process.killed = process.kube.dead = process.slurm.dead = True
             process.task.cancel()
