@@ -17,6 +17,7 @@ ACTS: Final[tuple[tuple[int, Act], ...]] = (
     (8, users.scale),
     (3, users.update),
     (2, users.change_strategy),
+    (1, users.schedule),
     (1, users.change_mode),
     (1, users.delete_set),
     (3, users.cordon_pod),
@@ -28,6 +29,7 @@ ACTS: Final[tuple[tuple[int, Act], ...]] = (
     (1, hosts.taint),
     (2, hosts.relabel),
     (1, hosts.replace),
+    (2, hosts.annotate),
     (14, slurm_people.submit),
     (4, slurm_people.drain),
     (1, slurm_people.down),
@@ -52,7 +54,7 @@ def leave(stage: Stage) -> None:
 
 
 def _want_what_can_be(stage: Stage, spec: dict[str, Any]) -> None:
-    wish: dict[str, Any] = {"updateStrategy": {"type": "RollingUpdate"}}
+    wish: dict[str, Any] = {"updateStrategy": {"type": "RollingUpdate", "scheduledUpdate": None}}
     if (spec.get("slurmd") or {}).get("image") == BROKEN:
         wish["slurmd"] = {"image": users.GOOD[0]}
     wish["replicas"] = min(spec["replicas"], len(stage.pool))

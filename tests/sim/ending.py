@@ -7,6 +7,7 @@ from tests.sim.slurmds import OURS
 from tests.sim.stage import SET, Stage
 from windlass.api import labels
 from windlass.kube import kinds
+from windlass.slurm.wire import WireNode
 
 Json = dict[str, Any]
 
@@ -71,7 +72,18 @@ def _slurm(stage: Stage, node_set: Json) -> str | None:
             return f"{name} is left {'+'.join(sorted(bad))} with the reason {node.reason!r}"
         if node_set["metadata"]["uid"] not in node.extra:
             return f"the Slurm node of {name} does not say whose it is"
+        if _features(stage.nodes[pod["spec"]["nodeName"]]) != _features_in_slurm(node):
+            return f"the Slurm node of {name} has the features {node.features}"
     return _left(stage, node_set) if _by_number(node_set) else None
+
+
+def _features(host: Json) -> set[str]:
+    given = (host["metadata"].get("annotations") or {}).get(labels.FEATURES, "")
+    return {f"k8s/{each}" for each in given.split(",") if each}
+
+
+def _features_in_slurm(node: WireNode) -> set[str]:
+    return {each for each in node.active_features or () if each.startswith("k8s/")}
 
 
 def _left(stage: Stage, node_set: Json) -> str | None:

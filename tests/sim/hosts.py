@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.sim.kubelets import DISK_PRESSURE, MAINTENANCE
 from tests.sim.stage import POOL, Stage
+from windlass.api import labels
 from windlass.kube import kinds, requests
 from windlass.values.key import Key
 
@@ -41,18 +42,28 @@ def relabel(stage: Stage) -> str | None:
     return f"user takes {name} {'out of' if inside else 'into'} the pool"
 
 
+def annotate(stage: Stage) -> str | None:
+    """Say where a node is and what it has."""
+    name = stage.rng.choice(sorted(stage.nodes))
+    place = stage.rng.choice(("default:s1", "default:s2", None))
+    features = stage.rng.choice(("gpu", "gpu,ib", None))
+    notes = {labels.TOPOLOGY: place, labels.FEATURES: features}
+    stage.change(kinds.NODE, name, {"metadata": {"annotations": notes}})
+    return f"user says that {name} is at {place} with {features}"
+
+
 def replace(stage: Stage) -> str | None:
     """The cloud takes a node away, and later gives another of that name."""
     name = stage.rng.choice(sorted(stage.nodes))
     if len(stage.nodes) < 4 or name in stage.kubelets.lost:
         return None
-    labels = stage.nodes[name]["metadata"]["labels"]
+    kept = stage.nodes[name]["metadata"]["labels"]
     stage.kubelets.lost.add(name)
     stage.kube.answer(requests.delete(kinds.NODE, Key("", name)))
 
     def end() -> str:
         stage.kubelets.lost.discard(name)
-        stage.create_node(name, labels)
+        stage.create_node(name, kept)
         return f"the cloud gives {name} again"
 
     stage.later(stage.rng.choice((10.0, 60.0)), end)

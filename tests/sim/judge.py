@@ -69,7 +69,12 @@ class Judge:
 
     @contextmanager
     def over(self, who: str, request: Request[Any], *, late: bool = False) -> Iterator[None]:
-        """Around a write of an operator to Kubernetes; a late one was sent long ago."""
+        """Around a write of an operator to Kubernetes.
+
+        A late one was sent long ago, and carries the version that it was decided on: no more can be
+        asked of it.
+        """
+        late = late and b"resourceVersion" in (request.body or b"")
         before = self._going()
         pods = dict(self.kube.all(kinds.POD))
         yield
@@ -101,7 +106,7 @@ class Judge:
         hurt = self._hurt(pod)
         unplaced = not pod["spec"].get("nodeName")
         ended = pod["status"].get("phase") in ("Succeeded", "Failed")
-        if hurt and not ended:
+        if hurt and not (ended or late):
             self.blame(f"{who} deleted {name}, in which job {hurt[0]} was")
         if self._silent() and not (unplaced or ended or late):
             self.blame(f"{who} deleted {name} although Slurm does not answer")

@@ -40,6 +40,7 @@ def _wish(rng: Random) -> dict[str, Any]:
         "scalingMode": rng.choice(("StatefulSet", "StatefulSet", "DaemonSet")),
         "minReadySeconds": rng.choice((0, 0, 4)),
         "pinToNode": rng.choice((False, False, True)),
+        "drain": rng.choice(({}, {"deadline": "20s"})),
     }
 
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final
 
+from tests.sim import reservations
 from tests.sim.judge import Judge
 from tests.sim.kubelets import Kubelets
 from tests.sim.processes import Processes
@@ -86,6 +87,7 @@ class Stage:
             self._clear_since = now
         self.kubelets.tick(now)
         self.slurmds.tick(now)
+        reservations.tick(self.slurm.cluster)
         await self.processes.tick(now)
         self.judge.conclude()
 

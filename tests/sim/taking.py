@@ -111,16 +111,20 @@ class Taking:
                 del self.taken[name]
 
     def _budget(self, spec: Json, wanted: int) -> int:
-        strategy = (spec.get("updateStrategy") or {}).get("rollingUpdate") or {}
-        given = strategy.get("maxUnavailable", "25%")
-        share = isinstance(given, str)
-        most = -(-int(given[:-1]) * wanted // 100) if share else int(given)
-        most = max(1, most)
+        most = _most(spec.get("updateStrategy") or {}, wanted)
         if not self._budgets or self._budgets[-1][1] != most:
             self._budgets.append((clock(), most))
         while len(self._budgets) > 1 and self._budgets[1][0] <= clock() - HEARD:
             del self._budgets[0]
         return max(most for _, most in self._budgets)
+
+
+def _most(strategy: Json, wanted: int) -> int:
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return wanted  # a reservation may take all of them
+    given = (strategy.get("rollingUpdate") or {}).get("maxUnavailable", "25%")
+    share = isinstance(given, str)
+    return max(1, -(-int(given[:-1]) * wanted // 100) if share else int(given))
 
 
 def _closed(node: Json) -> bool:

@@ -25,3 +25,7 @@ def test_no_job_is_hurt_and_all_ends_well(first: int) -> None:
             f"seed {seed}: {played.violation}\n"
             f"replay: uv run python -m tests.sim {seed}\n{played.transcript}"
         )
+
+
+def test_a_seed_is_always_the_same_run() -> None:
+    assert simulate(FIRST, STEPS) == simulate(FIRST, STEPS)

@@ -3,6 +3,7 @@
 Each takes the stage and says what was done; None where there was nothing to do it to.
 """
 
+from datetime import timedelta
 from inspect import isawaitable
 from typing import Final
 
@@ -37,6 +38,14 @@ def change_strategy(stage: Stage) -> str | None:
     most = stage.rng.choice((1, 2, "25%", "50%"))
     strategy = {"type": sort, "rollingUpdate": {"maxUnavailable": most}}
     return stage.ask(f"updates by {sort}, maxUnavailable {most}", {"updateStrategy": strategy})
+
+
+def schedule(stage: Stage) -> str | None:
+    """Updates in a maintenance reservation that begins soon."""
+    start = stage.wall() + timedelta(seconds=stage.rng.choice((20, 60)))
+    when = {"startTime": start.strftime("%Y-%m-%dT%H:%M:%SZ"), "duration": "1m"}
+    strategy = {"type": "ScheduledUpdate", "scheduledUpdate": when}
+    return stage.ask(f"updates from {when['startTime']} on", {"updateStrategy": strategy})
 
 
 def change_mode(stage: Stage) -> str | None:
