@@ -1,6 +1,7 @@
 """Actions on Slurm, carried out."""
 
-from collections.abc import Callable, Iterator, Sequence
+from asyncio import gather
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias, TypeVar
@@ -21,6 +22,7 @@ from windlass.values.malformed import Malformed
 R = TypeVar("R")
 IN_A_URL: Final = 500
 """Names whose hostlist is not too long for an address, even if none follows another."""
+FEW: Final = 16
 
 SlurmStep: TypeAlias = ChangeNodes | ForgetNodes | Reserve | Unreserve | RequeueJobs
 
@@ -81,10 +83,24 @@ class SlurmWrites:
     ) -> tuple[str, ...]:
         """Those of which the rule still holds: an administrator may have been faster than what we
         saw of Slurm."""
+        known = await self._look(at, names)
+        return tuple(name for name in names if name in known and rule(known[name]))
+
+    async def _look(self, at: Key, names: tuple[str, ...]) -> Mapping[str, Node]:
+        """What Slurm says now: of a few one by one, since a list of all may take it a while."""
+        if len(names) <= FEW:
+            asked = [self._node(at, name) for name in names]
+            return {node.name: node for node in await gather(*asked) if node}
         seen = await self._slurms.fresh(at)
         if seen is None:
             raise Unavailable("it did not say whose its nodes are by now: they stay as they are")
-        return tuple(name for name in names if name in seen.nodes and rule(seen.nodes[name]))
+        return seen.nodes
+
+    async def _node(self, at: Key, name: str) -> Node | None:
+        try:
+            return await self._slurms.send(at, requests.node(name))
+        except Absent:
+            return None
 
     async def _forget(self, at: Key, names: tuple[str, ...]) -> None:
         """Few calls for many; Slurm refuses one as a whole if it cannot let go of one node, such as

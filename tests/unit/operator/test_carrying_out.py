@@ -28,7 +28,7 @@ from windlass.operator.plan import (
 from windlass.operator.slurms.seen import Seen
 from windlass.operator.world import RESOURCES, World, watches
 from windlass.slurm.call import Request
-from windlass.slurm.errors import Absent, Busy, Refused, SlurmError
+from windlass.slurm.errors import Absent, Busy, Refused, SlurmError, Unavailable
 from windlass.slurm.model import Job, Node
 from windlass.slurm.specs import NodeUpdate, ReservationSpec
 from windlass.testing.fake_kube import FakeKube
@@ -47,9 +47,12 @@ class Slurm:
     refuses: dict[str, SlurmError] = field(default_factory=dict)
     """By the path of a request."""
     asked: list[str] = field(default_factory=list)
+    """To change something."""
 
     async def send(self, at: Key, request: Request[R]) -> R:
         assert at == AT
+        if request.method == "GET":
+            return self._node(request.path.removeprefix("/node/"))  # type: ignore[return-value]
         self.asked.append(f"{request.method} {request.path}")
         if request.path in self.refuses:
             raise self.refuses[request.path]
@@ -58,6 +61,13 @@ class Slurm:
     async def fresh(self, at: Key) -> Seen | None:
         assert at == AT
         return self.seen
+
+    def _node(self, name: str) -> Node:
+        if self.seen is None:
+            raise Unavailable("nobody answers")
+        if name not in self.seen.nodes:
+            raise Absent("no such node")
+        return self.seen.nodes[name]
 
 
 @dataclass
@@ -231,6 +241,16 @@ def test_an_administrator_who_was_faster_than_what_we_saw_is_respected(
 
     assert carried(slurm, action).failures == []
     assert bool(slurm.asked) == done
+
+
+def test_of_many_nodes_at_once_those_of_others_are_left_out() -> None:
+    names = tuple(f"w-{number}" for number in range(20))
+    nodes = {name: Node(name=name, state=NodeState.parse("IDLE")) for name in names}
+    nodes["w-7"] = Node(name="w-7", state=NodeState.parse("IDLE+DRAIN"), reason=HIS)
+    slurm = Slurm(Seen(nodes))
+    carried(slurm, ForgetNodes(names, WHY))
+
+    assert slurm.asked == ["DELETE /node/w-%5B0-6%2C8-19%5D"]
 
 
 def test_no_state_is_changed_if_slurm_does_not_answer_now() -> None:
