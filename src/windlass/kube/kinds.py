@@ -80,7 +80,10 @@ CUSTOM_RESOURCE_DEFINITION: Final = _cluster(
 
 STORAGE_CLASS: Final = _cluster("storage.k8s.io", "v1", "storageclasses", "StorageClass")
 CSI_NODE: Final = _cluster("storage.k8s.io", "v1", "csinodes", "CSINode")
-PRIORITY_CLASS: Final = _cluster("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass")
+_SCHEDULING: Final = "scheduling.k8s.io"
+PRIORITY_CLASS: Final = _cluster(_SCHEDULING, "v1", "priorityclasses", "PriorityClass")
+WORKLOAD: Final = Kind(_SCHEDULING, "v1alpha2", "workloads", "Workload")
+CORE_POD_GROUP: Final = Kind(_SCHEDULING, "v1alpha2", "podgroups", "PodGroup")
 
 _DEVICES: Final = "resource.k8s.io"
 RESOURCE_CLAIM: Final = Kind(_DEVICES, "v1", "resourceclaims", "ResourceClaim")

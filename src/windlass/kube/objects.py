@@ -53,6 +53,10 @@ class SchedulingGate(Part, frozen=True, gc=False):
     name: str = ""
 
 
+class SchedulingGroup(Part, frozen=True, gc=False):
+    pod_group_name: str = ""
+
+
 class ClaimSource(Part, frozen=True, gc=False):
     claim_name: str = ""
 
@@ -86,6 +90,7 @@ class PodSpec(Part, frozen=True, gc=False):
     topology_spread_constraints: list[dict[str, Any]] | None = None
     tolerations: list[Toleration] | None = None
     scheduling_gates: list[SchedulingGate] | None = None
+    scheduling_group: SchedulingGroup | None = None
     init_containers: list[Container] | None = None
     containers: list[Container] | None = None
     volumes: list[Volume] | None = None
