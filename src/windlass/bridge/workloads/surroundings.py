@@ -1,0 +1,73 @@
+"""What there is around a pod: its owners and the groups that it names, as somebody looked them up.
+
+Owners that cannot be read do no harm: a pod of an unknown controller is a pod like any other.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from windlass.bridge.annotations import Reading, Wishes, merge, read
+from windlass.bridge.workloads.objects import (
+    CorePodGroup,
+    Job,
+    JobSet,
+    LeaderWorkerSet,
+    PodGroup,
+    Workload,
+)
+from windlass.kube.meta import PartialObject
+from windlass.kube.objects import Pod
+
+Owned: TypeAlias = Job | JobSet | LeaderWorkerSet | PartialObject
+T = TypeVar("T", Job, JobSet, LeaderWorkerSet)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A controller above a pod; of kinds that are not understood the metadata alone."""
+
+    kind: str
+    object: Owned
+
+    @property
+    def of(self) -> str:
+        return f"{self.kind} {self.object.metadata.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    owners: tuple[Owner, ...] = ()
+    """By controller references, the pod's own controller first."""
+    pod_group: PodGroup | None = None
+    """The one of scheduling.x-k8s.io that the pod's label names."""
+    core_pod_group: CorePodGroup | None = None
+    """The one of scheduling.k8s.io that the pod's spec names."""
+    workload: Workload | None = None
+    """The one that the core group was made from."""
+
+    def owner(self, kind: type[T]) -> T | None:
+        """The highest owner of this kind."""
+        for owner in reversed(self.owners):
+            if isinstance(owner.object, kind):
+                return owner.object
+        return None
+
+    def readings(self) -> Iterator[tuple[str, Reading]]:
+        """What the objects around the pod ask for, from the farthest to the nearest."""
+        for owner in reversed(self.owners):
+            yield owner.of, read(owner.object.metadata.annotations, owner.of)
+        groups = (
+            ("Workload", self.workload),
+            ("PodGroup", self.core_pod_group),
+            ("PodGroup", self.pod_group),
+        )
+        for kind, found in groups:
+            if found is not None:
+                of = f"{kind} {found.metadata.name}"
+                yield of, read(found.metadata.annotations, of)
+
+    def wishes(self, pod: Pod) -> Wishes:
+        """All that counts for this pod."""
+        own = read(pod.metadata.annotations).wishes
+        return merge((*(reading.wishes for _, reading in self.readings()), own))
