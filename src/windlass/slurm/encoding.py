@@ -82,6 +82,7 @@ def node_update(body: NodeUpdate, version: Version) -> Json:
 JOB_NAMES: Final = {
     "user": "user_id",
     "group": "group_id",
+    "min_cpus": "minimum_cpus",
     "min_nodes": "minimum_nodes",
     "max_nodes": "maximum_nodes",
     "directory": "current_working_directory",

@@ -49,6 +49,7 @@ class JobSpec(Struct, frozen=True, kw_only=True):
     max_nodes: int | None = None
     required_nodes: tuple[str, ...] | None = None
     excluded_nodes: tuple[str, ...] | None = None
+    min_cpus: int | None = None
     tasks: int | None = None
     tasks_per_node: int | None = None
     cpus_per_task: int | None = None
