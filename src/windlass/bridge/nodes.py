@@ -1,0 +1,51 @@
+"""Which of Slurm's nodes a job may have: what Kubernetes allows, said as shortly as it can be.
+
+slurmctld takes a list of required nodes as the candidates if it is longer than the job's least
+number of nodes. One that is not is a demand for all of them, and the job may have more nodes
+besides: the most is then set to the same number.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from windlass.values.hostlist import fold
+from windlass.values.reason import Reason
+
+_DIGITS: Final = re.compile(r"([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Hostlists; empty where nothing has to be said."""
+
+    required: str = ""
+    excluded: str = ""
+    most: int | None = None
+
+
+def choose(everywhere: Collection[str], feasible: Collection[str], least: int) -> Choice | Reason:
+    """Of the nodes that Slurm knows everywhere, those that take the pods; or why it cannot be."""
+    known = frozenset(everywhere)
+    fit = known.intersection(feasible)
+    if not fit:
+        return Reason("NoNodeFits", f"none of {len(known)} nodes takes the pods")
+    if len(fit) < least:
+        return Reason("TooFewNodesFit", f"{len(fit)} nodes take the pods, and {least} are needed")
+    if fit == known:
+        return Choice()
+    required, excluded = _written(fit), _written(known - fit)
+    if len(excluded) < len(required):
+        return Choice(excluded=excluded)
+    return Choice(required=required, most=len(fit) if len(fit) == least else None)
+
+
+def _written(names: Iterable[str]) -> str:
+    return fold(sorted(names, key=_natural))
+
+
+def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
+    """n9 before n10, so that they fold."""
+    parts = _DIGITS.split(name)
+    return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in parts)
