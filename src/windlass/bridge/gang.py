@@ -74,6 +74,16 @@ class Gang:
         return annotations.merge(level.wishes for level in self.levels)
 
     @property
+    def own_wishes(self) -> Wishes:
+        """Those on the pods themselves, which admission has seen."""
+        return annotations.merge(level.wishes for level in self.levels if not level.of)
+
+    @property
+    def owners_wishes(self) -> Wishes:
+        """Those on the objects around the pods, which nobody has judged."""
+        return annotations.merge(level.wishes for level in self.levels if level.of)
+
+    @property
     def problems(self) -> tuple[Problem, ...]:
         """Why it can never be submitted as it is."""
         return tuple(one for one in self.findings if isinstance(one, Problem))

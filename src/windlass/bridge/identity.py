@@ -8,7 +8,7 @@ bridge may do everything in Slurm, and without this every user could.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
@@ -112,13 +112,22 @@ def stamp(asker: Asker, wishes: Wishes, policy: Policy) -> dict[str, str]:
     return {words.JOB_PREFIX + name: value for name, value in said.items() if value}
 
 
-def settled(asker: Asker, wishes: Wishes, policy: Policy) -> Identity:
-    """As whom an admitted pod is submitted: as admission left it, else by its namespace."""
-    given = grant(asker, policy.table) or Grant()
-    return Identity(
-        user=wishes.user or given.user or None,
-        group=wishes.group or given.group or None,
-        account=wishes.account or next(iter(given.accounts), None),
+def settled(asker: Asker, far: Wishes, own: Wishes, policy: Policy) -> Verdict:
+    """As whom admitted pods are submitted.
+
+    What stands on the pods themselves was judged at admission, and is believed. What stands on
+    their owners was not, and is judged here, by the namespace.
+    """
+    told = replace(policy, accounting=policy.accounting and own.user is None)
+    found = judge(asker, far, told)
+    by_owners = found.identity
+    return Verdict(
+        Identity(
+            own.user or by_owners.user,
+            own.group or by_owners.group,
+            own.account or by_owners.account,
+        ),
+        found.findings,
     )
 
 

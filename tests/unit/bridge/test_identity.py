@@ -113,12 +113,33 @@ def test_what_follows_from_the_person_is_written_on_the_pod() -> None:
     assert stamp(asker("team"), Wishes(), POLICY) == {}
 
 
-def test_an_admitted_pod_is_submitted_as_what_was_written_on_it() -> None:
-    assert settled(asker(), Wishes(user="alice", account="physics"), POLICY) == Identity(
-        "alice", "teams", "physics"
-    )
-    assert settled(asker(), Wishes(), POLICY) == Identity("team", "teams", "teamwork")
-    assert settled(asker("other"), Wishes(), Policy()) == Identity()
+@pytest.mark.parametrize(
+    ("asker", "far", "own", "identity"),
+    [
+        (asker(), Wishes(), Wishes(), Identity("team", "teams", "teamwork")),
+        (asker(), Wishes(), Wishes(user="alice", account="a"), Identity("alice", "teams", "a")),
+        (asker(), Wishes(account="teamwork"), Wishes(), Identity("team", "teams", "teamwork")),
+        (asker("other"), Wishes(account="x"), Wishes(), Identity("guest", None, "x")),
+    ],
+)
+def test_an_admitted_pod_is_submitted_as_what_was_written_on_it(
+    asker: Asker, far: Wishes, own: Wishes, identity: Identity
+) -> None:
+    found = settled(asker, far, own, POLICY)
+    assert found.identity == identity
+    assert not found.findings
+
+
+def test_what_an_owner_is_annotated_with_is_judged_like_a_pod() -> None:
+    found = settled(asker(), Wishes(user="root", priority=7), Wishes(), POLICY)
+    assert found.identity.user == "team"
+    assert [one.field for one in found.findings] == [f"{JOB}user-id]", f"{JOB}priority]"]
+
+
+def test_a_pod_with_a_user_needs_no_line_for_its_namespace() -> None:
+    nowhere = Policy(Table(), accounting=True)
+    assert not settled(asker("other"), Wishes(), Wishes(user="alice"), nowhere).findings
+    assert settled(asker("other"), Wishes(), Wishes(), nowhere).findings
 
 
 @pytest.mark.parametrize(
