@@ -1,8 +1,8 @@
 """Which of Slurm's nodes a job may have: what Kubernetes allows, said as shortly as it can be.
 
 slurmctld takes a list of required nodes as the candidates if it is longer than the job's least
-number of nodes. One that is not is a demand for all of them, and the job may have more nodes
-besides: the most is then set to the same number.
+number of nodes. One that is not is a demand for all of them, and the job may have others besides;
+then the nodes that it may not have are listed instead.
 """
 
 import re
@@ -22,11 +22,15 @@ class Choice:
 
     required: str = ""
     excluded: str = ""
-    most: int | None = None
 
 
-def choose(everywhere: Collection[str], feasible: Collection[str], least: int) -> Choice | Reason:
-    """Of the nodes that Slurm knows everywhere, those that take the pods; or why it cannot be."""
+def choose(
+    everywhere: Collection[str], feasible: Collection[str], least: int, most: int | None
+) -> Choice | Reason:
+    """Of the nodes that Slurm knows everywhere, those that take the pods; or why it cannot be.
+
+    `least` and `most` are numbers of nodes of the job.
+    """
     known = frozenset(everywhere)
     fit = known.intersection(feasible)
     if not fit:
@@ -36,9 +40,10 @@ def choose(everywhere: Collection[str], feasible: Collection[str], least: int) -
     if fit == known:
         return Choice()
     required, excluded = _written(fit), _written(known - fit)
-    if len(excluded) < len(required):
+    candidates = len(fit) > least or most == least
+    if not candidates or len(excluded) < len(required):
         return Choice(excluded=excluded)
-    return Choice(required=required, most=len(fit) if len(fit) == least else None)
+    return Choice(required=required)
 
 
 def _written(names: Iterable[str]) -> str:

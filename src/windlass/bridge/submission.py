@@ -28,6 +28,8 @@ NO_NODES: Final = ("",)
 """What takes a list of nodes back; an empty list changes nothing."""
 _FIXED: Final = ("external", "user", "group", "directory", "mcs_label", "shared", "requeue")
 """What a job keeps from its submission to its end."""
+_FREE: Final = frozenset({"required_nodes", "excluded_nodes", "admin_comment"})
+"""What may come and go."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +56,12 @@ def job(gang: Gang, settings: Settings, identity: Identity, nodes: Nodes) -> Job
     """What to submit for a gang; a reason where nothing that Slurm has would do."""
     if reason := _impossible(gang):
         return reason
-    choice = choose(nodes.everywhere, nodes.feasible, _least_nodes(gang))
+    spec = _described(gang, settings, identity)
+    spec = msgspec.structs.replace(spec, **_shape(gang, settings))
+    choice = choose(nodes.everywhere, nodes.feasible, _least_nodes(gang), spec.max_nodes)
     if isinstance(choice, Reason):
         return choice
-    spec = _described(gang, settings, identity)
-    spec = msgspec.structs.replace(spec, **_shape(gang, settings, choice))
+    spec = msgspec.structs.replace(spec, **_where(choice))
     mark = marker(gang, settings, digest(spec))
     return msgspec.structs.replace(spec, admin_comment=mark.write())
 
@@ -73,14 +76,30 @@ def update(spec: JobSpec) -> JobSpec:
     )
 
 
+def updatable(before: str, after: str) -> bool:
+    """Whether an update turns a job with the one digest into one with the other.
+
+    Where not, the job has to be submitted anew: Slurm keeps some fields, and forgets none that was
+    set once.
+    """
+    return before.partition(".")[0] == after.partition(".")[0]
+
+
 def marker(gang: Gang, settings: Settings, digest: str = "") -> Marker:
     return Marker(settings.cluster, gang.key, gang.uid, gang.attempt, digest, gang.pods)
 
 
 def digest(spec: JobSpec) -> str:
-    """A short word that differs where the spec does; the admin comment, which holds it, aside."""
-    bare = msgspec.structs.replace(spec, admin_comment=None)
-    return hashlib.sha256(msgspec.json.encode(bare)).hexdigest()[:16]
+    """Two words, the first for what an update cannot change, the second for the rest."""
+    fields = msgspec.structs.asdict(spec)
+    set_once = sorted(name for name, value in fields.items() if value is not None)
+    kept = [fields[name] for name in _FIXED], [name for name in set_once if name not in _FREE]
+    free = {name: value for name, value in fields.items() if name != "admin_comment"}
+    return f"{_word(kept)}.{_word(free)}"
+
+
+def _word(of: object) -> str:
+    return hashlib.sha256(msgspec.json.encode(of)).hexdigest()[:12]
 
 
 # --- who and how urgent ---------------------------------------------------------------------
@@ -115,15 +134,20 @@ def _described(gang: Gang, settings: Settings, identity: Identity) -> JobSpec:
 # --- how much ------------------------------------------------------------------------------
 
 
-def _shape(gang: Gang, settings: Settings, choice: Choice) -> dict[str, Any]:
+def _shape(gang: Gang, settings: Settings) -> dict[str, Any]:
     unit = _unit(gang, settings)
     amount = _by_node(gang, unit) if one_pod_a_node(gang) else _by_task(gang, unit)
-    limits = [n for n in (gang.wishes.max_nodes, amount.pop("max_nodes"), choice.most) if n]
+    limits = [most for most in (gang.wishes.max_nodes, amount.pop("max_nodes")) if most]
     return {
         **amount,
         "cpus_per_task": unit.cpus,
         "max_nodes": min(limits, default=None),
         "licenses": _licenses(gang),
+    }
+
+
+def _where(choice: Choice) -> dict[str, Any]:
+    return {
         "required_nodes": (choice.required,) if choice.required else None,
         "excluded_nodes": (choice.excluded,) if choice.excluded else None,
     }

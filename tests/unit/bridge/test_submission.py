@@ -9,7 +9,7 @@ from windlass.bridge.annotations import Wishes
 from windlass.bridge.gang import Gang, GangKey, Level, Member
 from windlass.bridge.identity import Identity
 from windlass.bridge.resources import Needs
-from windlass.bridge.submission import Nodes, Settings, digest, update
+from windlass.bridge.submission import Nodes, Settings, digest, updatable, update
 from windlass.slurm.model import UNLIMITED, Job
 from windlass.slurm.specs import JobSpec
 from windlass.values.gres import Gres
@@ -199,9 +199,9 @@ def test_a_pod_without_memory_gets_the_default_where_there_is_one() -> None:
 
 def test_nodes_that_do_not_take_the_pods_are_left_out() -> None:
     spec = job(gang(), nodes=Nodes(ANYWHERE.everywhere, ("n2",)))
-    assert (spec.required_nodes, spec.excluded_nodes, spec.max_nodes) == (("n2",), None, 1)
+    assert (spec.required_nodes, spec.excluded_nodes) == (("n2",), None)
     gone = job(gang(Needs(), Needs()), nodes=Nodes(("n0", "n1", "n3", "m"), ("n0", "n1", "n3")))
-    assert (gone.required_nodes, gone.excluded_nodes, gone.max_nodes) == (None, ("m",), None)
+    assert (gone.required_nodes, gone.excluded_nodes) == (None, ("m",))
 
 
 @pytest.mark.parametrize(
@@ -236,6 +236,30 @@ def test_the_digest_changes_with_what_is_asked_for_and_with_nothing_else() -> No
     one, same = job(gang()), job(gang(uid="other"))
     more = job(gang(Needs(2)))
     assert digest(one) == digest(same) != digest(more)
+
+
+ONE = gang(Needs(2, 10))
+TWO = gang(Needs(2, 10), Needs(2, 10))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        (job(TWO), job(gang(*[Needs(1, 5)] * 3)), True),
+        (job(ONE), job(ONE, nodes=Nodes(("n0", "n1"), ("n1",))), True),
+        (job(ONE), job(gang(Needs(2, 10), name="other")), True),
+        (job(ONE), job(TWO), False),
+        (job(ONE), job(ONE, Identity("alice")), False),
+        (job(ONE), job(gang(Needs(2))), False),
+        (job(ONE), job(gang(Needs(2, 10), wishes=Wishes(exclusive=True))), False),
+    ],
+)
+def test_an_update_changes_numbers_and_nodes_and_no_more(
+    before: JobSpec, after: JobSpec, same: bool
+) -> None:
+    assert digest(before) != digest(after)
+    assert updatable(digest(before), digest(after)) is same
+    assert updatable(digest(after), digest(before)) is same
 
 
 def test_an_update_leaves_what_cannot_change_and_takes_lists_of_nodes_back() -> None:
