@@ -78,7 +78,7 @@ def gang(*needs: Needs, **given: Any) -> Gang:
 
 
 def asked(of: Gang, feasible: list[str]) -> JobSpec:
-    spec = submission.job(of, SETTINGS, Identity(), Nodes(ALL, feasible))
+    spec = submission.job(of, SETTINGS, Identity(), Nodes(frozenset(ALL), frozenset(feasible)))
     assert isinstance(spec, JobSpec)
     return spec
 

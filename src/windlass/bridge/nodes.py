@@ -6,8 +6,9 @@ then the nodes that it may not have are listed instead.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from windlass.values.hostlist import fold
@@ -24,15 +25,15 @@ class Choice:
     excluded: str = ""
 
 
+@lru_cache(maxsize=256)  # many pods wait for the same nodes
 def choose(
-    everywhere: Collection[str], feasible: Collection[str], least: int, most: int | None
+    known: frozenset[str], feasible: frozenset[str], least: int, most: int | None
 ) -> Choice | Reason:
-    """Of the nodes that Slurm knows everywhere, those that take the pods; or why it cannot be.
+    """Of the nodes that Slurm knows, those that take the pods; or why it cannot be.
 
     `least` and `most` are numbers of nodes of the job.
     """
-    known = frozenset(everywhere)
-    fit = known.intersection(feasible)
+    fit = known & feasible
     if not fit:
         return Reason("NoNodeFits", f"none of {len(known)} nodes takes the pods")
     if len(fit) < least:

@@ -6,7 +6,7 @@ there is one pod on a node, since only the number of nodes can be a range to Slu
 """
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -48,8 +48,8 @@ class Settings:
 class Nodes:
     """Slurm's names: of all nodes of the partition, and of those that take the pods."""
 
-    everywhere: Collection[str]
-    feasible: Collection[str]
+    known: frozenset[str]
+    feasible: frozenset[str]
 
 
 def job(gang: Gang, settings: Settings, identity: Identity, nodes: Nodes) -> JobSpec | Reason:
@@ -58,7 +58,7 @@ def job(gang: Gang, settings: Settings, identity: Identity, nodes: Nodes) -> Job
         return reason
     spec = _described(gang, settings, identity)
     spec = msgspec.structs.replace(spec, **_shape(gang, settings))
-    choice = choose(nodes.everywhere, nodes.feasible, _least_nodes(gang), spec.max_nodes)
+    choice = choose(nodes.known, nodes.feasible, _least_nodes(gang), spec.max_nodes)
     if isinstance(choice, Reason):
         return choice
     spec = msgspec.structs.replace(spec, **_where(choice))

@@ -16,7 +16,12 @@ from windlass.values.gres import Gres
 from windlass.values.key import Key
 from windlass.values.reason import Reason
 
-ANYWHERE = Nodes(("n0", "n1", "n2", "n3"), ("n0", "n1", "n2", "n3"))
+
+def nodes(known: str, feasible: str) -> Nodes:
+    return Nodes(frozenset(known.split()), frozenset(feasible.split()))
+
+
+ANYWHERE = nodes("n0 n1 n2 n3", "n0 n1 n2 n3")
 SETTINGS = Settings(
     cluster="blue",
     partition="bridge",
@@ -198,17 +203,17 @@ def test_a_pod_without_memory_gets_the_default_where_there_is_one() -> None:
 
 
 def test_nodes_that_do_not_take_the_pods_are_left_out() -> None:
-    spec = job(gang(), nodes=Nodes(ANYWHERE.everywhere, ("n2",)))
+    spec = job(gang(), nodes=nodes("n0 n1 n2 n3", "n2"))
     assert (spec.required_nodes, spec.excluded_nodes) == (("n2",), None)
-    gone = job(gang(Needs(), Needs()), nodes=Nodes(("n0", "n1", "n3", "m"), ("n0", "n1", "n3")))
+    gone = job(gang(Needs(), Needs()), nodes=nodes("n0 n1 n3 m", "n0 n1 n3"))
     assert (gone.required_nodes, gone.excluded_nodes) == (None, ("m",))
 
 
 @pytest.mark.parametrize(
     ("gang", "nodes", "code"),
     [
-        (gang(), Nodes(("n0",), ()), "NoNodeFits"),
-        (gang(*[Needs()] * 3, least=2), Nodes(("n0",), ("n0",)), "TooFewNodesFit"),
+        (gang(), nodes("n0", ""), "NoNodeFits"),
+        (gang(*[Needs()] * 3, least=2), nodes("n0", "n0"), "TooFewNodesFit"),
         (
             gang(*[Needs()] * 3, wishes=Wishes(memory=1, max_nodes=2)),
             ANYWHERE,
@@ -246,7 +251,7 @@ TWO = gang(Needs(2, 10), Needs(2, 10))
     ("before", "after", "same"),
     [
         (job(TWO), job(gang(*[Needs(1, 5)] * 3)), True),
-        (job(ONE), job(ONE, nodes=Nodes(("n0", "n1"), ("n1",))), True),
+        (job(ONE), job(ONE, nodes=nodes("n0 n1", "n1")), True),
         (job(ONE), job(gang(Needs(2, 10), name="other")), True),
         (job(ONE), job(TWO), False),
         (job(ONE), job(ONE, Identity("alice")), False),

@@ -75,7 +75,7 @@ def assemble(frame: Frame, slots: Sequence[Slot], around: Surroundings, devices:
         time_limit=_minutes(frame.deadline) or _minutes(_deadline(slots)),
         priority_class=frame.priority_class or _priority_class(slots),
         findings=tuple(dict.fromkeys(findings)),
-        waits=frame.waits or _gated(pods),
+        waits=_missing(around) or frame.waits or _gated(pods),
     )
 
 
@@ -158,6 +158,12 @@ def _minutes(seconds: int | None) -> int | None:
 
 def _priority_class(several: Sequence[Slot]) -> str:
     return several[0].spec.priority_class_name if several else ""
+
+
+def _missing(around: Surroundings) -> Reason | None:
+    if not around.missing:
+        return None
+    return Reason("OwnerMissing", f"{around.missing} owns the pod and has not been seen")
 
 
 def _gated(pods: Sequence[Pod]) -> Reason | None:

@@ -1,11 +1,12 @@
 """What there is around a pod: its owners and the groups that it names, as somebody looked them up.
 
-Owners that cannot be read do no harm: a pod of an unknown controller is a pod like any other.
+Owners that nobody watches do no harm: a pod of such a controller is a pod like any other. One that
+is watched and not there yet is waited for, or a gang would start without the pods seen first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from windlass.bridge.annotations import Reading, Wishes, merge, read
 from windlass.bridge.workloads.objects import (
@@ -16,11 +17,13 @@ from windlass.bridge.workloads.objects import (
     PodGroup,
     Workload,
 )
-from windlass.kube.meta import PartialObject
+from windlass.kube.meta import Meta, OwnerReference, PartialObject
 from windlass.kube.objects import Pod
 
 Owned: TypeAlias = Job | JobSet | LeaderWorkerSet | PartialObject
 T = TypeVar("T", Job, JobSet, LeaderWorkerSet)
+DEEPEST: Final = 32
+"""More owners above each other than anybody has; what has more goes in a circle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,28 @@ class Owner:
         return f"{self.kind} {self.object.metadata.name}"
 
 
+Lookup: TypeAlias = Callable[[OwnerReference], Owner | None]
+
+
+def owners(pod: Meta, lookup: Lookup, watched: Collection[str]) -> tuple[tuple[Owner, ...], str]:
+    """The owners of a pod from the nearest up, and which of a watched kind is not there."""
+    found: list[Owner] = []
+    above = pod.controller
+    while above is not None and len(found) < DEEPEST:
+        owner = lookup(above)
+        if owner is None or owner.object.metadata.uid != above.uid:
+            return tuple(found), f"{above.kind} {above.name}" if above.kind in watched else ""
+        found.append(owner)
+        above = owner.object.metadata.controller
+    return tuple(found), ""
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     owners: tuple[Owner, ...] = ()
     """By controller references, the pod's own controller first."""
+    missing: str = ""
+    """The owner that ought to be known and is not."""
     pod_group: PodGroup | None = None
     """The one of scheduling.x-k8s.io that the pod's label names."""
     core_pod_group: CorePodGroup | None = None
