@@ -84,7 +84,7 @@ def parse(text: str) -> Table:
     try:
         return msgspec.convert(yaml.safe_load(text) or {}, Table)
     except (yaml.YAMLError, msgspec.ValidationError) as error:
-        fix = "see the table of identities in the bridge's documentation"
+        fix = "write it as docs/reference/bridge.md shows"
         raise Malformed("table of identities", text, 0, str(error), fix) from None
 
 

@@ -39,8 +39,9 @@ class Settings:
     partition: str = words.PARTITION
     mcs_label: str | None = words.MCS_LABEL
     exclusive: bool = False
-    default_memory: int | None = None
-    """MiB for a pod that names none; without it Slurm's own default holds, often the whole node."""
+    default_memory: int | None = 200
+    """MiB for a pod that names none, as Kubernetes counts it; with None Slurm's own default holds,
+    which is often the whole node."""
     priorities: Mapping[str, Priority] = field(default_factory=dict)
 
 

@@ -25,6 +25,7 @@ ANYWHERE = nodes("n0 n1 n2 n3", "n0 n1 n2 n3")
 SETTINGS = Settings(
     cluster="blue",
     partition="bridge",
+    default_memory=None,
     priorities=priorities.parse({"high": "qos=urgent", "low": "nice=50", "x": "priority=9"}),
 )
 
@@ -194,12 +195,14 @@ def test_licences_of_all_pods_add_up() -> None:
     assert job(gang(one, two, wishes=Wishes(licenses="z"))).licenses == "z,cad:3,sim:1"
 
 
-def test_a_pod_without_memory_gets_the_default_where_there_is_one() -> None:
-    settings = Settings(cluster="b", default_memory=256)
-    spec = submission.job(gang(), settings, Identity(), ANYWHERE)
-    assert isinstance(spec, JobSpec)
-    assert spec.memory_per_node == 256
-    assert job(gang()).memory_per_node is None
+@pytest.mark.parametrize("default", [200, 256, None])
+def test_a_pod_without_memory_gets_the_default(default: int | None) -> None:
+    settings = Settings(cluster="b", default_memory=default)
+    alone = submission.job(gang(), settings, NOBODY, ANYWHERE)
+    pair = submission.job(gang(Needs(), Needs()), settings, NOBODY, ANYWHERE)
+    assert isinstance(alone, JobSpec)
+    assert isinstance(pair, JobSpec)
+    assert (alone.memory_per_node, pair.memory_per_cpu) == (default, default)
 
 
 def test_nodes_that_do_not_take_the_pods_are_left_out() -> None:

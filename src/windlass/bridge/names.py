@@ -1,0 +1,44 @@
+"""What a node is called on both sides: the same, unless a label of the Kubernetes node says so.
+
+Two nodes of Kubernetes with one name in Slurm would be one place to it; then neither counts.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from windlass.api.validation.findings import Finding, Problem
+from windlass.bridge import words
+from windlass.kube.objects import Node
+
+LABEL: Final = f"metadata.labels[{words.NODE_NAME}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    slurm: Mapping[str, str]
+    """Slurm's name of each node of Kubernetes."""
+    kube: Mapping[str, str]
+    """Kubernetes' name of each node of Slurm."""
+    findings: tuple[Finding, ...] = ()
+
+
+def slurm_name(node: Node) -> str:
+    return (node.metadata.labels or {}).get(words.NODE_NAME) or node.metadata.name
+
+
+def names(nodes: Iterable[Node]) -> Names:
+    called: dict[str, list[str]] = {}
+    for node in nodes:
+        called.setdefault(slurm_name(node), []).append(node.metadata.name)
+    single = {theirs: ours[0] for theirs, ours in called.items() if len(ours) == 1}
+    findings = tuple(
+        Problem(
+            LABEL,
+            f"nodes {', '.join(sorted(ours))} are all {theirs} to Slurm",
+            "give each a name of its own",
+        )
+        for theirs, ours in called.items()
+        if len(ours) > 1
+    )
+    return Names({ours: theirs for theirs, ours in single.items()}, single, findings)
