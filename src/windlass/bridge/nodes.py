@@ -5,16 +5,13 @@ number of nodes. One that is not is a demand for all of them, and the job may ha
 then the nodes that it may not have are listed instead.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
 
+from windlass.bridge.order import natural
 from windlass.values.hostlist import fold
 from windlass.values.reason import Reason
-
-_DIGITS: Final = re.compile(r"([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +45,4 @@ def choose(
 
 
 def _written(names: Iterable[str]) -> str:
-    return fold(sorted(names, key=_natural))
-
-
-def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
-    """n9 before n10, so that they fold."""
-    parts = _DIGITS.split(name)
-    return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in parts)
+    return fold(sorted(names, key=natural))  # neighbours fold

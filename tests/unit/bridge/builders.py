@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from windlass.bridge.workloads import objects
-from windlass.bridge.workloads.surroundings import Owner
+from windlass.bridge.workloads.surroundings import Around, Owner, Surroundings
 from windlass.kube.meta import PartialObject
 from windlass.kube.objects import Pod
 
@@ -100,3 +100,8 @@ def core_pod_group(policy: dict[str, Any], **given: Any) -> objects.CorePodGroup
 def other(kind: str, name: str = "it", **given: Any) -> Owner:
     """An owner of a kind that is not understood."""
     return Owner(kind, msgspec.convert({"metadata": _meta(name, given)}, PartialObject))
+
+
+def alike(around: Surroundings) -> Around:
+    """The same around every pod."""
+    return lambda _: around

@@ -1,23 +1,22 @@
 """What the kinds share: from pods and templates to a gang, with all that is wrong about it."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
 from windlass.api.validation.findings import Finding, Problem
 from windlass.bridge import words
-from windlass.bridge.annotations import Wishes, contradictions, merge, read
+from windlass.bridge.annotations import Reading, Wishes, contradictions, merge, read
 from windlass.bridge.devices import DeviceMap
 from windlass.bridge.gang import Gang, GangKey, Level, Member, in_order
+from windlass.bridge.order import natural
 from windlass.bridge.resources import Needs
 from windlass.bridge.wanted import wanted
-from windlass.bridge.workloads.surroundings import Surroundings
+from windlass.bridge.workloads.surroundings import Around, Surroundings
 from windlass.kube.objects import Pod, PodSpec
 from windlass.values.reason import Reason
 
 ENDED: Final = frozenset({"Succeeded", "Failed"})
-_DIGITS: Final = re.compile(r"([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +37,6 @@ class Frame:
     attempt: str = ""
     name: str
     least: int
-    most: int | None = None
-    """As many as there are pods, where it is None."""
     deadline: int | None = None
     """In seconds, for the whole gang."""
     priority_class: str = ""
@@ -47,19 +44,36 @@ class Frame:
     waits: Reason | None = None
 
 
-def assemble(frame: Frame, slots: Sequence[Slot], around: Surroundings, devices: DeviceMap) -> Gang:
-    pods = [slot.pod for slot in slots if slot.pod is not None]
-    readings = [(of, reading) for of, reading in around.readings()]
-    own = [(pod, read(pod.metadata.annotations)) for pod in pods]
-    nearest = own[0][1].wishes if own else Wishes()
-    levels = (*(Level(of, reading.wishes) for of, reading in readings), Level("", nearest))
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """All that is asked for a pod, by whom."""
+
+    pod: Pod
+    around: Surroundings
+    far: tuple[tuple[str, Reading], ...]
+    own: Reading
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        return (
+            *(Level(of, reading.wishes) for of, reading in self.far),
+            Level("", self.own.wishes),
+        )
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return (*(found for _, each in self.far for found in each.findings), *self.own.findings)
+
+
+def assemble(frame: Frame, slots: Sequence[Slot], around: Around, devices: DeviceMap) -> Gang:
+    heard = _hear(slots, around)
+    levels = heard[0].levels if heard else ()
     wishes = merge(level.wishes for level in levels)
     assessed = [(slot, wanted(slot.spec, wishes, devices)) for slot in slots]
     findings = (
         *frame.findings,
-        *(found for _, reading in readings for found in reading.findings),
-        *(found for _, reading in own for found in reading.findings),
-        *_disagreement([(pod, reading.wishes) for pod, reading in own]),
+        *(found for each in heard for found in each.findings),
+        *_disagreement(heard, wishes),
         *contradictions(wishes),
         *(found for _, each in assessed for found in each.findings),
     )
@@ -69,14 +83,28 @@ def assemble(frame: Frame, slots: Sequence[Slot], around: Surroundings, devices:
         attempt=frame.attempt,
         members=in_order(_member(slot, each.needs) for slot, each in assessed),
         least=frame.least,
-        most=max(frame.least, len(slots)) if frame.most is None else frame.most,
+        most=max(frame.least, len(slots)),
         levels=levels,
         name=frame.name,
         time_limit=_minutes(frame.deadline) or _minutes(_deadline(slots)),
         priority_class=frame.priority_class or _priority_class(slots),
         findings=tuple(dict.fromkeys(findings)),
-        waits=_missing(around) or frame.waits or _gated(pods),
+        waits=_missing(heard) or frame.waits or _gated(heard),
     )
+
+
+def _hear(slots: Sequence[Slot], around: Around) -> list[_Heard]:
+    """In the order of ranks; what many pods have around them is read once."""
+    read_once: dict[int, tuple[Surroundings, tuple[tuple[str, Reading], ...]]] = {}
+    heard = []
+    for slot in sorted(slots, key=lambda each: each.index):
+        if slot.pod is not None:
+            there = around(slot.pod)
+            if id(there) not in read_once:
+                read_once[id(there)] = there, tuple(there.readings())
+            far = read_once[id(there)][1]
+            heard.append(_Heard(slot.pod, there, far, read(slot.pod.metadata.annotations)))
+    return heard
 
 
 def live(pods: Iterable[Pod]) -> list[Pod]:
@@ -96,7 +124,7 @@ def short_of(found: int, expected: int) -> Reason | None:
 
 def slots(pods: Iterable[Pod]) -> list[Slot]:
     """Pods by the index that their controller gave them; by name where not all have their own."""
-    ordered = sorted(pods, key=_natural)
+    ordered = sorted(pods, key=lambda pod: natural(pod.metadata.name))
     indices = [index(pod) for pod in ordered]
     numbers = [number for number in indices if number is not None]
     if len(set(numbers)) < len(ordered):
@@ -113,12 +141,6 @@ def index(pod: Pod) -> int | None:
     return None
 
 
-def _natural(pod: Pod) -> tuple[tuple[int, int | str], ...]:
-    """w-9 before w-10."""
-    parts = _DIGITS.split(pod.metadata.name)
-    return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in parts)
-
-
 def _member(slot: Slot, needs: Needs) -> Member:
     if slot.pod is None:
         return Member(slot.index, needs)
@@ -126,16 +148,16 @@ def _member(slot: Slot, needs: Needs) -> Member:
     return Member(slot.index, needs, pod.metadata.key, pod.metadata.uid, pod.spec.node_name)
 
 
-def _disagreement(own: Sequence[tuple[Pod, Wishes]]) -> Iterator[Finding]:
-    """A gang is one Slurm job, so its pods must ask for the same one."""
-    for pod, wishes in own[1:]:
-        first = own[0]
-        odd = [each.name for each in fields(wishes) if _differ(each.name, wishes, first[1])]
+def _disagreement(heard: Sequence[_Heard], wishes: Wishes) -> Iterator[Finding]:
+    """A gang is one Slurm job, so the same must be asked for each of its pods."""
+    for each in heard[1:]:
+        other = merge(level.wishes for level in each.levels)
+        odd = [one.name for one in fields(wishes) if _differ(one.name, wishes, other)]
         if odd:
             yield Problem(
                 "metadata.annotations",
-                f"pods {first[0].metadata.name} and {pod.metadata.name} are one Slurm job"
-                f" and differ in {', '.join(odd)}",
+                f"pods {heard[0].pod.metadata.name} and {each.pod.metadata.name} are one Slurm"
+                f" job and differ in {', '.join(odd)}",
                 "annotate all pods of a gang alike",
             )
             return
@@ -160,15 +182,16 @@ def _priority_class(several: Sequence[Slot]) -> str:
     return several[0].spec.priority_class_name if several else ""
 
 
-def _missing(around: Surroundings) -> Reason | None:
-    if not around.missing:
-        return None
-    return Reason("OwnerMissing", f"{around.missing} owns the pod and has not been seen")
+def _missing(heard: Sequence[_Heard]) -> Reason | None:
+    for each in heard:
+        if owner := each.around.missing:
+            return Reason("OwnerMissing", f"{owner} owns the pod and has not been seen")
+    return None
 
 
-def _gated(pods: Sequence[Pod]) -> Reason | None:
-    for pod in pods:
-        if gates := [gate.name for gate in pod.spec.scheduling_gates or ()]:
-            sentence = f"pod {pod.metadata.name} is held by {', '.join(gates)}"
+def _gated(heard: Sequence[_Heard]) -> Reason | None:
+    for each in heard:
+        if gates := [gate.name for gate in each.pod.spec.scheduling_gates or ()]:
+            sentence = f"pod {each.pod.metadata.name} is held by {', '.join(gates)}"
             return Reason("SchedulingGated", sentence)
     return None

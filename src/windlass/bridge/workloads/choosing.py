@@ -9,7 +9,7 @@ from windlass.bridge.devices import DeviceMap
 from windlass.bridge.gang import Gang, GangKey
 from windlass.bridge.workloads import job, job_set, leader_worker_set, pod_group
 from windlass.bridge.workloads import pod as single
-from windlass.bridge.workloads.surroundings import Surroundings
+from windlass.bridge.workloads.surroundings import Around, Surroundings
 from windlass.kube import kinds
 from windlass.kube.objects import Pod
 
@@ -35,6 +35,6 @@ def key(pod: Pod, around: Surroundings) -> GangKey:
     )
 
 
-def gang(pods: Sequence[Pod], around: Surroundings, devices: DeviceMap) -> Gang:
-    """The gang of pods that have one key, at least one; `around` is that of the first."""
-    return _BUILDERS[key(pods[0], around).kind](pods, around, devices)
+def gang(pods: Sequence[Pod], around: Around, devices: DeviceMap) -> Gang:
+    """The gang of pods that have one key, at least one; `around` looks up what is around each."""
+    return _BUILDERS[key(pods[0], around(pods[0])).kind](pods, around, devices)

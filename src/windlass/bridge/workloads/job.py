@@ -12,7 +12,7 @@ from windlass.bridge.devices import DeviceMap
 from windlass.bridge.gang import Gang, GangKey
 from windlass.bridge.workloads.assembling import Frame, assemble, live, short_of, slots
 from windlass.bridge.workloads.objects import Job, JobSpec
-from windlass.bridge.workloads.surroundings import Surroundings
+from windlass.bridge.workloads.surroundings import Around, Surroundings
 from windlass.kube.kinds import JOB
 from windlass.kube.objects import Pod
 
@@ -27,8 +27,8 @@ def key(pod: Pod, around: Surroundings) -> GangKey | None:
     return GangKey(JOB.kind, pod.metadata.namespace, job.metadata.name)
 
 
-def gang(pods: Sequence[Pod], around: Surroundings, devices: DeviceMap) -> Gang:
-    job = around.owner(Job)
+def gang(pods: Sequence[Pod], around: Around, devices: DeviceMap) -> Gang:
+    job = around(pods[0]).owner(Job)
     assert job is not None
     there, expected = live(pods), _expected(job)
     frame = Frame(

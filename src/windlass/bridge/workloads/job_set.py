@@ -14,7 +14,7 @@ from windlass.bridge.gang import Gang, GangKey
 from windlass.bridge.workloads.assembling import Frame, Slot, assemble, live, short_of, slots
 from windlass.bridge.workloads.job import pods_at_once
 from windlass.bridge.workloads.objects import JobSet, ReplicatedJob
-from windlass.bridge.workloads.surroundings import Surroundings
+from windlass.bridge.workloads.surroundings import Around, Surroundings
 from windlass.kube import kinds
 from windlass.kube.objects import Pod
 
@@ -35,8 +35,8 @@ def key(pod: Pod, around: Surroundings) -> GangKey | None:
     return GangKey(kinds.JOB_SET.kind, pod.metadata.namespace, found.metadata.name, stage.name)
 
 
-def gang(pods: Sequence[Pod], around: Surroundings, devices: DeviceMap) -> Gang:
-    found = around.owner(JobSet)
+def gang(pods: Sequence[Pod], around: Around, devices: DeviceMap) -> Gang:
+    found = around(pods[0]).owner(JobSet)
     assert found is not None
     stage = _stage_of(found, pods[0])
     attempt = max((_attempt(pod) for pod in live(pods)), default=0)

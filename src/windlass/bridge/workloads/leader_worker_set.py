@@ -11,7 +11,7 @@ from windlass.bridge.devices import DeviceMap
 from windlass.bridge.gang import Gang, GangKey
 from windlass.bridge.workloads.assembling import Frame, Slot, assemble, index, live, short_of
 from windlass.bridge.workloads.objects import LeaderWorkerSet
-from windlass.bridge.workloads.surroundings import Surroundings
+from windlass.bridge.workloads.surroundings import Around, Surroundings
 from windlass.kube import kinds
 from windlass.kube.objects import Pod
 from windlass.values.reason import Reason
@@ -28,8 +28,8 @@ def key(pod: Pod, around: Surroundings) -> GangKey | None:
     return GangKey(kind, pod.metadata.namespace, found.metadata.name, group)
 
 
-def gang(pods: Sequence[Pod], around: Surroundings, devices: DeviceMap) -> Gang:
-    found, group = around.owner(LeaderWorkerSet), key(pods[0], around)
+def gang(pods: Sequence[Pod], around: Around, devices: DeviceMap) -> Gang:
+    found, group = around(pods[0]).owner(LeaderWorkerSet), key(pods[0], around(pods[0]))
     assert found is not None
     assert group is not None
     there = {index(pod) or 0: pod for pod in live(pods)}

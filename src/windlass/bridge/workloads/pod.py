@@ -6,7 +6,7 @@ from windlass.bridge.devices import DeviceMap
 from windlass.bridge.gang import Gang, GangKey
 from windlass.bridge.workloads.assembling import Frame, Slot, assemble
 from windlass.bridge.workloads.objects import Job
-from windlass.bridge.workloads.surroundings import Surroundings
+from windlass.bridge.workloads.surroundings import Around, Surroundings
 from windlass.kube.kinds import POD
 from windlass.kube.objects import Pod
 
@@ -15,11 +15,11 @@ def key(pod: Pod, _: Surroundings) -> GangKey:
     return GangKey(POD.kind, pod.metadata.namespace, pod.metadata.name)
 
 
-def gang(pods: Sequence[Pod], around: Surroundings, devices: DeviceMap) -> Gang:
+def gang(pods: Sequence[Pod], around: Around, devices: DeviceMap) -> Gang:
     pod = pods[0]
-    job = around.owner(Job)
+    job = around(pods[0]).owner(Job)
     frame = Frame(
-        key=key(pod, around),
+        key=key(pod, around(pod)),
         uid=pod.metadata.uid,
         name=pod.metadata.name,
         least=1,

@@ -10,7 +10,7 @@ from windlass.bridge import words
 from windlass.bridge.devices import DeviceMap
 from windlass.bridge.gang import Gang, GangKey
 from windlass.bridge.workloads.assembling import Frame, assemble, live, short_of, slots
-from windlass.bridge.workloads.surroundings import Surroundings
+from windlass.bridge.workloads.surroundings import Around, Surroundings
 from windlass.kube.kinds import CORE_POD_GROUP, POD_GROUP
 from windlass.kube.objects import Pod
 from windlass.values.reason import Reason
@@ -41,9 +41,9 @@ def key(pod: Pod, around: Surroundings) -> GangKey | None:
     return None
 
 
-def gang(pods: Sequence[Pod], around: Surroundings, devices: DeviceMap) -> Gang:
+def gang(pods: Sequence[Pod], around: Around, devices: DeviceMap) -> Gang:
     there = live(pods)
-    return assemble(_frame(pods[0], around, len(there)), slots(there), around, devices)
+    return assemble(_frame(pods[0], around(pods[0]), len(there)), slots(there), around, devices)
 
 
 def _frame(pod: Pod, around: Surroundings, there: int) -> Frame:

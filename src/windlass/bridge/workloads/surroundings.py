@@ -17,6 +17,7 @@ from windlass.bridge.workloads.objects import (
     PodGroup,
     Workload,
 )
+from windlass.kube.kinds import POD
 from windlass.kube.meta import Meta, OwnerReference, PartialObject
 from windlass.kube.objects import Pod
 
@@ -75,9 +76,13 @@ class Surroundings:
         return None
 
     def readings(self) -> Iterator[tuple[str, Reading]]:
-        """What the objects around the pod ask for, from the farthest to the nearest."""
+        """What the objects around the pod ask for, from the farthest to the nearest.
+
+        A pod that owns others, as the leader of a group does, speaks for itself alone.
+        """
         for owner in reversed(self.owners):
-            yield owner.of, read(owner.object.metadata.annotations, owner.of)
+            if owner.kind != POD.kind:
+                yield owner.of, read(owner.object.metadata.annotations, owner.of)
         groups = (
             ("Workload", self.workload),
             ("PodGroup", self.core_pod_group),
@@ -92,3 +97,7 @@ class Surroundings:
         """All that counts for this pod."""
         own = read(pod.metadata.annotations).wishes
         return merge((*(reading.wishes for _, reading in self.readings()), own))
+
+
+Around: TypeAlias = Callable[[Pod], Surroundings]
+"""What is around each pod of a gang; mostly the same."""

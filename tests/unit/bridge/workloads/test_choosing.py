@@ -1,6 +1,7 @@
 import pytest
 
 from tests.unit.bridge.builders import (
+    alike,
     core_pod_group,
     gang_job,
     job,
@@ -78,4 +79,4 @@ BASIC = core_pod_group({"basic": {}})
 def test_a_pod_belongs_to_one_gang(pod: Pod, around: Surroundings, key: str) -> None:
     found = choosing.key(pod, around)
     assert str(found) == key
-    assert choosing.gang([pod], around, DEFAULT).key == found
+    assert choosing.gang([pod], alike(around), DEFAULT).key == found

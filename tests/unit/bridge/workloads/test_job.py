@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.unit.bridge.builders import gang_job, indexed, job, pod, slurm
+from tests.unit.bridge.builders import alike, gang_job, indexed, job, pod, slurm
 from windlass.bridge.devices import DEFAULT
 from windlass.bridge.gang import Gang
 from windlass.bridge.workloads.job import gang
@@ -12,7 +12,7 @@ from windlass.kube.objects import Pod
 
 
 def together(owner: Job, pods: Sequence[Pod]) -> Gang:
-    return gang(pods, Surroundings((Owner("Job", owner),)), DEFAULT)
+    return gang(pods, alike(Surroundings((Owner("Job", owner),))), DEFAULT)
 
 
 def test_ranks_are_completion_indices_whatever_the_order_of_the_pods() -> None:

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tests.unit.bridge.builders import indexed, job, job_set, replicated
+from tests.unit.bridge.builders import alike, indexed, job, job_set, replicated, slurm
 from windlass.bridge.devices import DEFAULT
 from windlass.bridge.gang import Gang
 from windlass.bridge.workloads import job_set as kind
@@ -23,7 +23,7 @@ def member(name: str, job_index: int, index: int, attempt: int = 0, **given: Any
 
 def together(found: JobSet, pods: Sequence[Pod]) -> Gang:
     around = Surroundings((Owner("Job", job()), Owner("JobSet", found)))
-    gang = kind.gang(pods, around, DEFAULT)
+    gang = kind.gang(pods, alike(around), DEFAULT)
     assert kind.key(pods[0], around) == gang.key
     return gang
 
@@ -102,3 +102,20 @@ def test_one_limit_for_all_jobs_is_the_longest_if_all_have_one() -> None:
     one = job_set(replicated("a", 1, spec=short), replicated("b", 1))
     assert together(both, pods).time_limit == 10
     assert together(one, pods).time_limit is None
+
+
+def test_jobs_of_a_set_that_ask_for_different_slurm_jobs_are_refused() -> None:
+    found = job_set(replicated("driver", 1), replicated("workers", 1))
+    pods = [member("workers", 0, 0), member("driver", 0, 0)]
+    jobs = {"driver-0-0-0": slurm(partition="cpu"), "workers-0-0-0": slurm(partition="gpu")}
+
+    def around(pod: Pod) -> Surroundings:
+        owner = job(pod.metadata.name, annotations=jobs[pod.metadata.name])
+        return Surroundings((Owner("Job", owner), Owner("JobSet", found)))
+
+    gangs = [kind.gang(order, around, DEFAULT) for order in (pods, pods[::-1])]
+    assert gangs[0] == gangs[1]
+    assert [one.sentence for one in gangs[0].problems] == [
+        "pods driver-0-0-0 and workers-0-0-0 are one Slurm job and differ in partition"
+    ]
+    assert gangs[0].wishes.partition == "cpu"

@@ -1,12 +1,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tests.unit.bridge.builders import leader_worker_set, pod
+from tests.unit.bridge.builders import alike, leader_worker_set, other, pod, slurm
 from windlass.bridge.devices import DEFAULT
 from windlass.bridge.gang import Gang
 from windlass.bridge.workloads import leader_worker_set as kind
 from windlass.bridge.workloads.objects import LeaderWorkerSet
 from windlass.bridge.workloads.surroundings import Owner, Surroundings
+from windlass.kube.meta import PartialObject
 from windlass.kube.objects import Pod
 
 
@@ -20,7 +21,7 @@ def member(rank: int, group: int = 0, **given: Any) -> Pod:
 
 def together(found: LeaderWorkerSet, pods: Sequence[Pod]) -> Gang:
     around = Surroundings((Owner("LeaderWorkerSet", found),))
-    return kind.gang(pods, around, DEFAULT)
+    return kind.gang(pods, alike(around), DEFAULT)
 
 
 def test_a_group_is_a_gang_with_its_leader_first() -> None:
@@ -59,3 +60,12 @@ def test_a_group_has_the_size_that_it_was_made_with() -> None:
     said = {"leaderworkerset.sigs.k8s.io/size": "2"}
     gang = together(leader_worker_set(4), [member(0, annotations=said), member(1)])
     assert (gang.least, gang.waits) == (2, None)
+
+
+def test_what_stands_on_the_leader_counts_as_its_own_and_not_as_an_owner_s() -> None:
+    found = Owner("LeaderWorkerSet", leader_worker_set(1))
+    leader = member(0, annotations=slurm(qos="q"))
+    above = Owner("Pod", PartialObject(metadata=leader.metadata))
+    around = Surroundings((other("StatefulSet"), above, other("StatefulSet"), found))
+    assert "q" not in [reading.wishes.qos for _, reading in around.readings()]
+    assert together(leader_worker_set(1), [leader]).own_wishes.qos == "q"

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.unit.bridge.builders import job, other, pod, slurm
+from tests.unit.bridge.builders import alike, job, other, pod, slurm
 from windlass.api.validation.findings import Problem
 from windlass.bridge.devices import DEFAULT
 from windlass.bridge.gang import Gang, GangKey, Member
@@ -12,7 +12,7 @@ from windlass.values.key import Key
 
 
 def alone(one: Pod, *owners: Owner) -> Gang:
-    return gang([one], Surroundings(owners), DEFAULT)
+    return gang([one], alike(Surroundings(owners)), DEFAULT)
 
 
 def test_a_pod_is_a_gang_of_one() -> None:

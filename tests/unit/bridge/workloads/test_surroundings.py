@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from tests.unit.bridge.builders import gang_job
+from tests.unit.bridge.builders import alike, gang_job
 from windlass.bridge.devices import DEFAULT
 from windlass.bridge.workloads import choosing
 from windlass.bridge.workloads.surroundings import DEEPEST, Owner, Surroundings, owners
@@ -55,5 +55,5 @@ def test_owners_in_a_circle_come_to_an_end() -> None:
 @pytest.mark.parametrize("known", [(), (Owner("Job", gang_job(1)),)])
 def test_pods_wait_for_an_owner_that_is_not_there_yet(known: tuple[Owner, ...]) -> None:
     pod = Pod(metadata=Meta(name="p", namespace="team"))
-    gang = choosing.gang([pod], Surroundings(known, missing="JobSet s"), DEFAULT)
+    gang = choosing.gang([pod], alike(Surroundings(known, missing="JobSet s")), DEFAULT)
     assert str(gang.waits) == "OwnerMissing: JobSet s owns the pod and has not been seen"
