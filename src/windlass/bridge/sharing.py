@@ -38,20 +38,33 @@ def share(
     held: Mapping[int, Share] | None = None,
 ) -> dict[int, Share]:
     """The share of each member on this node, by index; less than it needs where there is less."""
-    shares = dict(held or {})
+    kept = held or {}
     cpus = _cpus(given, threads)
-    devices = {(one.name, one.type): bitmap.parse(one.index) for one in given.gres}
-    for taken in shares.values():
+    free = {(one.name, one.type): bitmap.parse(one.index) for one in given.gres}
+    for taken in kept.values():
         cpus &= ~taken.cpus
-        _take(devices, taken.devices)
-    for member in sorted(members, key=lambda each: each.index):
-        if member.index in shares:
-            continue
-        found = Share(_first(cpus, member.needs.cpus), _devices(devices, member.needs.gres))
-        cpus &= ~found.cpus
-        _take(devices, found.devices)
-        shares[member.index] = found
+        _take(free, taken.devices)
+    new = sorted((each for each in members if each.index not in kept), key=lambda m: m.index)
+    devices = _dealt(free, new)
+    shares = dict(kept)
+    for member in new:
+        own = _first(cpus, member.needs.cpus)
+        cpus &= ~own
+        shares[member.index] = Share(own, devices[member.index])
     return shares
+
+
+def _dealt(
+    free: dict[tuple[str, str], int], members: Sequence[Member]
+) -> dict[int, tuple[Device, ...]]:
+    """Where any type will do, what is left by those for whom it will not."""
+    dealt: dict[int, tuple[Device, ...]] = {member.index: () for member in members}
+    wants = [(member.index, one) for member in members for one in member.needs.gres]
+    for index, want in sorted(wants, key=lambda each: not each[1].type):
+        found = _devices(free, want)
+        _take(free, found)
+        dealt[index] += found
+    return dealt
 
 
 def _cpus(given: NodeAllocation, threads: int) -> int:
@@ -63,19 +76,14 @@ def _first(bits: int, count: int) -> int:
     return bitmap.of(islice(bitmap.indices(bits), count))
 
 
-def _devices(free: Mapping[tuple[str, str], int], wanted: Sequence[Gres]) -> tuple[Device, ...]:
-    left = dict(free)
+def _devices(free: Mapping[tuple[str, str], int], want: Gres) -> tuple[Device, ...]:
     found: list[Device] = []
-    for want in wanted:
-        missing = want.count
-        for (name, kind), numbers in left.items():
-            if name != want.name or want.type not in ("", kind):
-                continue
+    missing = want.count
+    for (name, kind), numbers in free.items():
+        if name == want.name and want.type in ("", kind):
             some = _first(numbers, missing)
-            if some:
-                found.append(Device(name, kind, some))
-                missing -= bitmap.count(some)
-        _take(left, found)
+            missing -= bitmap.count(some)
+            found += [Device(name, kind, some)] if some else []
     return tuple(found)
 
 

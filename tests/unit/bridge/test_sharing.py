@@ -48,6 +48,15 @@ def test_a_type_is_only_given_devices_of_that_type() -> None:
     assert written(share(node, members)) == ["0 gpu:y:1", "1 gpu:x:0 gpu:y:2"]
 
 
+def test_who_takes_any_device_leaves_those_that_others_need() -> None:
+    node = on_node("0x3", GresAllocation("gpu", "x", 1, "0"), GresAllocation("gpu", "y", 1, "1"))
+    members = [
+        Member(0, Needs(1, None, (Gres("gpu", "", 1),))),
+        Member(1, Needs(1, None, (Gres("gpu", "x", 1),))),
+    ]
+    assert written(share(node, members)) == ["0 gpu:y:1", "1 gpu:x:0"]
+
+
 def test_whoever_has_some_keeps_them() -> None:
     node = on_node("0xF", GresAllocation("gpu", "x", 2, "0-1"))
     members = [Member(rank, Needs(2, None, (Gres("gpu", "", 1),))) for rank in range(2)]
@@ -64,7 +73,15 @@ needs = st.builds(
     Needs,
     st.integers(1, 4),
     st.none(),
-    st.sampled_from([(), TWO_GPUS, (Gres("gpu", "x", 1),), (Gres("nic", "", 1),)]),
+    st.sampled_from(
+        [
+            (),
+            TWO_GPUS,
+            (Gres("gpu", "x", 1),),
+            (Gres("nic", "", 1),),
+            (Gres("gpu", "x", 1), Gres("nic", "", 1)),
+        ]
+    ),
 )
 members = st.lists(needs, max_size=6).map(
     lambda several: [Member(rank, each) for rank, each in enumerate(several)]
@@ -101,3 +118,27 @@ def test_nothing_goes_to_two_pods_and_nothing_is_given_that_the_job_does_not_hol
     assert all(cores >> (cpu // threads) & 1 for cpu in bitmap.indices(used))
     wanted = sum(member.needs.cpus for member in several)
     assert bitmap.count(used) == min(wanted, bitmap.count(cores) * threads)
+
+
+@given(nodes, members)
+def test_all_get_their_devices_where_there_are_enough(
+    node: NodeAllocation, several: list[Member]
+) -> None:
+    held = {(one.name, one.type): one.count for one in node.gres}
+    wanted: dict[tuple[str, str], int] = {}
+    for member in several:
+        for one in member.needs.gres:
+            wanted[one.name, one.type] = wanted.get((one.name, one.type), 0) + one.count
+    exact = wanted.get(("gpu", "x"), 0)
+    enough = (
+        exact <= held["gpu", "x"]
+        and exact + wanted.get(("gpu", ""), 0) <= held["gpu", "x"] + held["gpu", "y"]
+        and wanted.get(("nic", ""), 0) <= held["nic", ""]
+    )
+    shares = share(node, several)
+    got = all(
+        sum(bitmap.count(each.numbers) for each in shares[member.index].devices)
+        == sum(one.count for one in member.needs.gres)
+        for member in several
+    )
+    assert got is enough
