@@ -40,7 +40,9 @@ def share(
     """The share of each member on this node, by index; less than it needs where there is less."""
     kept = held or {}
     cpus = _cpus(given, threads)
-    free = {(one.name, one.type): bitmap.parse(one.index) for one in given.gres}
+    free: dict[tuple[str, str], int] = {}
+    for one in given.gres:
+        free[one.name, one.type] = free.get((one.name, one.type), 0) | bitmap.parse(one.index)
     for taken in kept.values():
         cpus &= ~taken.cpus
         _take(free, taken.devices)

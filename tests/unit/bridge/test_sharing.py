@@ -64,6 +64,13 @@ def test_whoever_has_some_keeps_them() -> None:
     assert written(share(node, members, held=held)) == ["2-3 gpu:x:1", "0-1 gpu:x:0"]
 
 
+def test_devices_of_one_kind_may_be_told_in_parts() -> None:
+    parts = GresAllocation("gpu", "x", 1, "0"), GresAllocation("gpu", "x", 1, "3")
+    assert written(share(on_node("0x1", *parts), [Member(0, Needs(1, None, TWO_GPUS))])) == [
+        "0 gpu:x:0,3"
+    ]
+
+
 def test_devices_that_slurm_does_not_number_are_not_dealt_out() -> None:
     node = on_node("0x1", GresAllocation("gpu", "", 2, ""))
     assert written(share(node, [Member(0, Needs(1, None, TWO_GPUS))])) == ["0"]
