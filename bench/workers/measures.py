@@ -23,6 +23,8 @@ from windlass.slurm import requests as slurm_requests
 from windlass.values.key import Key
 
 SETTLED: Final = 5.0
+OWNED: Final = 45.0
+"""Seconds after which nodes without a slurmd have been told once whose they are."""
 """What a start still costs so long after all is well is part of it."""
 UNSERVED: Final = 20.0
 """A thing that has not begun to happen by then does not."""
@@ -93,7 +95,7 @@ async def scale_out(on: Operated, floor: Floors) -> None:
 
 
 async def at_rest(on: Operated, seconds: float) -> None:
-    await asyncio.sleep(SETTLED)
+    await asyncio.sleep(OWNED)
     start = await on.mark()
     await asyncio.sleep(seconds)
     used = await on.used(start)

@@ -1,7 +1,7 @@
 """The only writer: carries out plans, and tells of every change it made or failed to make."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -10,7 +10,9 @@ from windlass.kube.errors import KubeError, NotFound
 from windlass.kube.events import Happening, Regarding
 from windlass.kube.kinds import POD, Kind
 from windlass.kube.meta import Meta
+from windlass.kube.objects import Pod
 from windlass.kube.requests import Deletion, Sends
+from windlass.kube.store import Store
 from windlass.kube.wire import Document
 from windlass.operator.kube_writes import MANAGER, KubeWrites, Taken, key_of, named
 from windlass.operator.plan import (
@@ -90,6 +92,10 @@ class Executor:
         self._records = records
         self._shown: dict[str, tuple[str, Body]] = {}
         """By uid: the version of the copy that a status was written over, and the status."""
+
+    def follow(self, pods: Iterable[Store[Pod]]) -> None:
+        """Know from the watch which pods that were made are shown."""
+        self._kube.follow(pods)
 
     async def carry_out(self, subject: Subject, plan: Plan) -> list[Failure]:
         """Do it in order; what fails does not keep the rest from being done."""

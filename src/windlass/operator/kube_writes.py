@@ -1,15 +1,19 @@
 """Actions on Kubernetes, carried out; each answers with what is to be told of it, if anything."""
 
-from typing import TypeAlias
+import asyncio
+from collections.abc import Iterable
+from typing import Final, TypeAlias
 
 import msgspec
 
 from windlass.kube import requests
 from windlass.kube.applying import Rendered, apply_if_different
 from windlass.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
-from windlass.kube.kinds import Kind
+from windlass.kube.kinds import POD, Kind
 from windlass.kube.meta import Meta
+from windlass.kube.objects import Pod
 from windlass.kube.requests import Deletion, FieldManager, Sends
+from windlass.kube.store import Store
 from windlass.kube.wire import Anything, Document
 from windlass.operator.namesakes import for_that_one
 from windlass.operator.plan import (
@@ -29,6 +33,8 @@ from windlass.operator.world import CONTENT, View
 from windlass.values.key import Key
 
 MANAGER = FieldManager("windlass-operator")
+WATCH_LAG: Final = 5.0
+"""Seconds in which a watch shows what was made."""
 
 Done: TypeAlias = tuple[str, str, str] | None
 """The reason, the action and the note of an event."""
@@ -45,6 +51,20 @@ class KubeWrites:
     def __init__(self, client: Sends, view: View) -> None:
         self._client = client
         self._view = view
+        self._made: dict[Key, float] = {}
+        """Pods that were made and are not in the copies yet, and since when."""
+        self._follows = False
+
+    def follow(self, pods: Iterable[Store[Pod]]) -> None:
+        """Make no pod twice while the watch is on its way to show it."""
+        self._follows = True
+        for store in pods:
+            store.subscribe(self._shown)
+
+    def _shown(self, old: Pod | None, new: Pod | None) -> None:
+        item = new or old
+        if item is not None:
+            self._made.pop(item.metadata.key, None)
 
     async def do(self, owner: Meta, step: KubeStep) -> Done:
         match step:
@@ -75,13 +95,22 @@ class KubeWrites:
         key = key_of(body)
         if await self._live(kind, key) is not None:
             return None
+        if kind == POD and self._just_made(key):
+            return None
         whole = {"apiVersion": kind.api_version, "kind": kind.kind, **body}
         try:
             await self._client.send(requests.create(kind, key.namespace, whole, Anything))
         except AlreadyExists:
             await self._check_ours(owner, kind, key)
             return None
+        if kind == POD and self._follows:
+            self._made[key] = asyncio.get_running_loop().time()
         return "CreateSucceeded", "Create", f"made {named(kind, key)}"
+
+    def _just_made(self, key: Key) -> bool:
+        """Whether the watch has not had its time yet to show what was made."""
+        since = self._made.get(key)
+        return since is not None and asyncio.get_running_loop().time() - since < WATCH_LAG
 
     async def _check_ours(self, owner: Meta, kind: Kind, key: Key) -> None:
         """What we made a moment ago may not be in the cache yet; what others made is no success."""

@@ -73,6 +73,7 @@ def operator(
     recorder = Recorder(Planner(reporter), ClientSink(guarded), means.wall, metrics.count_event)
     clusters.guard(elector.check)
     executor = Executor(guarded, world, recorder, clusters)
+    executor.follow(world.pod_stores())
     reconcilers = [Reconciler(room, world, executor, means.wall) for room in rooms]
     queues = _queues(means, reconcilers)
     wire(world, queues)

@@ -12,7 +12,7 @@ tables stay, `unknown_since` says from when they may be wrong, and the first ans
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -102,6 +102,7 @@ class Mirror:
     slurm: Sender
     clock: Clock
     pace: Pace = QUICK
+    jobs_pace: Pace = QUICK
     slow: Pace = SLOW
     check_every: Seconds = CHECK
     """Between two looks at the controller's clock."""
@@ -138,7 +139,7 @@ class Mirror:
     def _pollers(self) -> tuple[tuple[Feed[Any], Callable[[], Awaitable[bool]], Pace], ...]:
         return (
             (self.nodes, lambda: self._poll(self.nodes, requests.nodes), self.pace),
-            (self.jobs, self._poll_jobs, self.pace),
+            (self.jobs, self._poll_jobs, self.jobs_pace),
             (self.partitions, lambda: self._poll(self.partitions, requests.partitions), self.slow),
             (
                 self.reservations,
@@ -212,7 +213,7 @@ class Mirror:
             states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
             moved = [key for key, state in states.items() if self._states.get(key) != state]
             gone = [key for key in self.jobs.table.items if key not in states]
-            if len(moved) > FEW or self._must_list():
+            if len(moved) > FEW or self._must_list(states):
                 since = None if moved else self.jobs.table.since
                 found = await self._list_jobs(asked_at, since)
             else:
@@ -221,11 +222,11 @@ class Mirror:
             self.jobs.publish(found)
             return bool(found)
 
-    def _must_list(self) -> bool:
+    def _must_list(self, states: Mapping[str, JobState]) -> bool:
         """At first, after a silence, and now and then for what `jobs/state` does not tell."""
         if self._refresh_at is None or self.jobs.table.unknown_since is not None:
             return True
-        return self.clock.monotonic() >= self._refresh_at
+        return bool(states) and self.clock.monotonic() >= self._refresh_at
 
     async def _list_jobs(self, asked_at: Instant, since: int | None) -> list[Change[Job]]:
         """Every job with everything, unless nothing at all has changed. The dearest call."""

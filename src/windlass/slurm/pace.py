@@ -1,8 +1,10 @@
 """How long to wait before asking Slurm again. Pure.
 
 After a change: soon, since others often follow, but never so soon that asking is most of what
-slurmrestd does. When each answer brings another change, and at rest: ever later, up to most of a
-second; a cluster that starts jobs all the time needs its CPU for them. Without an answer: backoff.
+slurmrestd does. At rest: ever later, up to a part of a second, since "nothing changed" costs it a
+few milliseconds. When each answer brings another change: later still, since such an answer is a
+whole list, and a cluster that starts jobs all the time needs its CPU for them. Without an answer:
+backoff.
 """
 
 from dataclasses import dataclass
@@ -12,7 +14,8 @@ from windlass.values import backoff
 from windlass.values.clock import Seconds
 
 BUSY: Final = Seconds(0.25)
-REST: Final = Seconds(0.7)  # and 0.2 s for a list of 1,000 nodes: seen within a second
+REST: Final = Seconds(0.4)  # and 0.3 s for a list of 1,000 nodes: seen within a second
+CHURN: Final = Seconds(1.5)
 FAILED_FIRST: Final = Seconds(0.5)
 FAILED_MOST: Final = Seconds(10.0)
 
@@ -25,6 +28,8 @@ class Pace:
     """After a change."""
     rest: Seconds = REST
     """After a long time without any."""
+    churn: Seconds = CHURN
+    """After a long time with nothing else."""
     slowing: float = 1.5
     """Each answer like the one before makes the next wait longer by this."""
     most_load: float = 0.5
@@ -34,7 +39,9 @@ class Pace:
 
 
 QUICK: Final = Pace()
-SLOW: Final = Pace(busy=Seconds(1.0), rest=Seconds(5.0))
+CALM: Final = Pace(rest=Seconds(3.0), churn=Seconds(3.0))
+"""For jobs, where only what they do to nodes matters: whoever sees that on a node asks at once."""
+SLOW: Final = Pace(busy=Seconds(1.0), rest=Seconds(5.0), churn=Seconds(5.0))
 """For what changes by the hand of an administrator."""
 
 
@@ -53,19 +60,20 @@ class Rhythm:
         return cls(pace, pace.busy)
 
     def after_change(self, cost: Seconds) -> "Rhythm":
-        wait = self._slower() if self.changing else self.pace.busy
+        wait = self._slower(self.pace.churn) if self.changing else self.pace.busy
         return Rhythm(self.pace, Seconds(max(wait, self._breather(cost))), changing=True)
 
     def after_nothing(self, cost: Seconds) -> "Rhythm":
-        return Rhythm(self.pace, Seconds(max(self._slower(), self._breather(cost))))
+        wait = self._slower(self.pace.rest)
+        return Rhythm(self.pace, Seconds(max(wait, self._breather(cost))))
 
     def after_failure(self) -> "Rhythm":
         failures = self.failures + 1
         first, cap = self.pace.failed_first, self.pace.failed_most
         return Rhythm(self.pace, backoff.delay(failures, first=first, cap=cap), failures)
 
-    def _slower(self) -> float:
-        return min(self.pace.rest, max(self.pace.busy, self.wait) * self.pace.slowing)
+    def _slower(self, most: Seconds) -> float:
+        return min(most, max(self.pace.busy, self.wait) * self.pace.slowing)
 
     def _breather(self, cost: Seconds) -> float:
         """The wait that keeps an answer of this cost within the allowed load."""

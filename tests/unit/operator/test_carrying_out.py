@@ -10,6 +10,7 @@ from tests.unit.operator.staging import NOW, Told
 from windlass.kube import kinds, requests
 from windlass.kube.meta import Meta
 from windlass.kube.reflector import Mirror
+from windlass.kube.requests import Deletion
 from windlass.kube.wire import Document
 from windlass.operator.executor import Executor, Failure, Subject
 from windlass.operator.plan import (
@@ -181,6 +182,42 @@ def test_where_a_whole_batch_fails_the_rest_is_not_tried() -> None:
 
     assert len(done.failures) == 8
     assert done.told == ["CreateFailed"]
+
+
+def test_a_pod_is_not_made_twice_while_the_watch_is_on_its_way() -> None:
+    async def story() -> None:
+        kube = FakeKube(lambda: NOW, RESOURCES)
+        watched = watches(())
+        mirror = Mirror(kube, watched)
+        world = World(kube, mirror, watched)
+        made = {"metadata": {"name": "hpc"}}
+        await kube.send(requests.create(kinds.NAMESPACE, "", made, Document))
+        executor = Executor(kube, world, Told(), Slurm())
+        executor.follow(world.pod_stores())
+        subject = Subject(kinds.NODE_SET, Meta(name="w", namespace="hpc", uid="u"))
+        worker = pod("w-0")
+        worker["metadata"]["labels"] = {"app.kubernetes.io/name": "slurmd"}
+        plan = Plan((Create(kinds.POD, worker),))
+
+        def tries() -> int:
+            return sum(asked.method == "POST" for asked in kube.asked)
+
+        await executor.carry_out(subject, plan)
+        before = tries()
+        await executor.carry_out(subject, plan)
+        assert tries() == before
+        watching = asyncio.create_task(mirror.run())
+        await mirror.synced()
+        await kube.send(requests.delete(kinds.POD, Key("hpc", "w-0"), Deletion(grace_seconds=0)))
+        async with asyncio.timeout(5):
+            while any(len(store) for store in world.pod_stores()):
+                await asyncio.sleep(0)
+        await executor.carry_out(subject, plan)
+        assert tries() == before + 1
+        watching.cancel()
+        await asyncio.wait([watching])
+
+    asyncio.run(story())
 
 
 # --- in Slurm -----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from windlass.slurm.call import Request
 from windlass.slurm.errors import SlurmError, Unavailable
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Node
+from windlass.slurm.pace import CALM
 from windlass.slurm.table import Change, Table
 from windlass.slurm.transport import Address, HttpTransport, Transport
 from windlass.values import backoff
@@ -117,10 +118,11 @@ class Link:
         try:
             async with dial(self.place) as transport, asyncio.TaskGroup() as tasks:
                 self._line = Line(transport, self._key, self._clock)
-                mirror = self._mirror = Mirror(self._line, self._clock)
+                mirror = self._mirror = Mirror(self._line, self._clock, jobs_pace=CALM)
                 self._occupancy = Occupancy()
                 mirror.jobs.subscribe(self._job_changed)
                 mirror.nodes.subscribe(lambda change: self._ears.node(change.name), _matters)
+                mirror.nodes.subscribe(lambda _: mirror.jobs.nudge(), _work_changed)
                 mirror.reservations.subscribe(lambda _: self._ears.everything())
                 mirror.nodes.on_staleness(self._tell_staleness)
                 mirror.jobs.on_staleness(self._tell_staleness)
@@ -152,6 +154,18 @@ def _matters(change: Change[Node]) -> bool:
     """Whether more changed than what jobs take of a node."""
     old, new = change.before, change.after
     return old is None or new is None or _standing(old) != _standing(new)
+
+
+def _work_changed(change: Change[Node]) -> bool:
+    """Whether jobs have come to a node, or left it."""
+    old, new = change.before, change.after
+    if old is None or new is None:
+        return any(node.state.busy for node in (old, new) if node)
+    return _work(old) != _work(new)
+
+
+def _work(node: Node) -> tuple[object, ...]:
+    return (node.state.busy, node.cpus_allocated, node.memory_allocated, node.gres_used)
 
 
 def _standing(node: Node) -> tuple[object, ...]:

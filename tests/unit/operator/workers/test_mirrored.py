@@ -247,6 +247,15 @@ def test_protection_comes_at_once_and_goes_when_it_is_calm() -> None:
     assert marked(done(labelled(since(pod(0), "Idle", 6), **label), says("IDLE"))) == [None]
 
 
+def test_nothing_is_shown_on_a_worker_that_leaves_without_a_job() -> None:
+    of = node_set(replicas=0)
+    idle = plan(observed(of, pods=(pod(0),), slurm=says("IDLE+DRAIN")), NOW)
+    busy = plan(observed(of, pods=(pod(0),), slurm=says("MIXED+DRAIN")), NOW)
+
+    assert shown(idle) == []
+    assert len(shown(busy)) == 1
+
+
 # --- counts -----------------------------------------------------------------------------------
 
 

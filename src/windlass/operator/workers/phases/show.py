@@ -14,6 +14,7 @@ from windlass.kube.objects import Pod
 from windlass.operator.plan import AtOnce, ShowConditions
 from windlass.operator.workers.course import NOTHING, Outcome, Pass, soonest
 from windlass.operator.workers.facts import finished, going
+from windlass.operator.workers.worker import Worker
 from windlass.slurm.model import Node
 from windlass.values.states import NodeState
 
@@ -46,7 +47,7 @@ CALM: Final = 5.0
 def show(course: Pass) -> Outcome:
     if course.slurm is None:
         return NOTHING
-    live = (each for each in course.workers if not (going(each.pod) or finished(each.pod)))
+    live = (each for each in course.workers if _stays_a_while(course, each))
     changed = [
         (step, waits(each.pod, course.now) if _only_jobs(each.pod, step) else 0.0)
         for each in live
@@ -55,6 +56,15 @@ def show(course: Pass) -> Outcome:
     steps = tuple(step for step, wait in changed if not wait)
     again = soonest(*(wait for _, wait in changed if wait))
     return Outcome(actions=(AtOnce(steps),) if steps else (), again=again)
+
+
+def _stays_a_while(course: Pass, worker: Worker) -> bool:
+    """Whether somebody will read it: not on who leaves without a job to wait for."""
+    if going(worker.pod) or finished(worker.pod):
+        return False
+    leaves = worker.pod.metadata.name in course.found.leave
+    busy = bool(worker.jobs) or bool(worker.node and worker.node.state.busy)
+    return busy or not leaves
 
 
 def waits(pod: Pod, now: datetime) -> float:
