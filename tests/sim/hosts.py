@@ -6,6 +6,7 @@ from tests.sim.kubelets import DISK_PRESSURE, MAINTENANCE
 from tests.sim.stage import POOL, Stage
 from windlass.api import labels
 from windlass.kube import kinds, requests
+from windlass.testing.virtual import clock
 from windlass.values.key import Key
 
 TAINT: Final = {"key": MAINTENANCE, "value": "disk", "effect": "NoSchedule"}
@@ -58,12 +59,12 @@ def replace(stage: Stage) -> str | None:
     if len(stage.nodes) < 4 or name in stage.kubelets.lost:
         return None
     kept = stage.nodes[name]["metadata"]["labels"]
-    stage.kubelets.lost.add(name)
+    stage.kubelets.lose(name)
     stage.kube.answer(requests.delete(kinds.NODE, Key("", name)))
 
     def end() -> str:
-        stage.kubelets.lost.discard(name)
         stage.create_node(name, kept)
+        stage.kubelets.restore(name, clock())
         return f"the cloud gives {name} again"
 
     stage.later(stage.rng.choice((10.0, 60.0)), end)

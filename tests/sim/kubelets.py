@@ -22,6 +22,8 @@ BROKEN: Final = "broken"
 DISK_PRESSURE: Final = "DiskPressure"
 MAINTENANCE: Final = "example.com/maintenance"
 """The condition and the taint of nodes that are to be drained in Slurm, too."""
+MISSED: Final = 40.0
+"""After so many seconds pods of a node that is no more are removed."""
 UNREACHABLE: Final = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
 
 
@@ -35,6 +37,9 @@ class Life:
     stop_after: float
     ready_at: float | None = None
     gone_at: float | None = None
+    missing_since: float | None = None
+    registered: bool = False
+    """slurmd registers when it starts, and never again."""
 
 
 @dataclass
@@ -69,13 +74,14 @@ class Kubelets:
         life = self._lives.get(uid) or self._born(uid, pod, now)
         if node in self.lost:
             self.slurmds.vanish(life.name, uid, now)
+            self._miss(key, node, life, now)
         elif "deletionTimestamp" in pod["metadata"]:
             self._stop(key, pod, life, now)
         elif not node:
             self._bind(key, pod, life, now)
         elif not is_ready(pod):
             self._start(key, pod, life, now)
-        elif not self.slurmds.registered(life.name, uid):
+        elif not life.registered:
             self._register(pod, life)
 
     def _born(self, uid: str, pod: Json, now: float) -> Life:
@@ -143,6 +149,7 @@ class Kubelets:
         if "--extra" in options:
             fields["extra"] = options["--extra"]
         self.slurmds.register(life.name, pod["metadata"]["uid"], **fields)
+        life.registered = True
 
     def _stop(self, key: Key, pod: Json, life: Life, now: float) -> None:
         if life.gone_at is None:
@@ -184,6 +191,15 @@ class Kubelets:
         except KubeError as error:
             self.transcript.say("kubelet", f"cannot end {key.name}: {error}")
 
+    def _miss(self, key: Key, node: str, life: Life, now: float) -> None:
+        """Pods of a node that has been gone for a while are removed by Kubernetes."""
+        if self.kube.find(kinds.NODE, Key("", node)) is not None:
+            life.missing_since = None
+        elif life.missing_since is None:
+            life.missing_since = now
+        elif now >= life.missing_since + MISSED:
+            self._try_delete(key, Deletion(grace_seconds=0))
+
     # --- nodes -------------------------------------------------------------------------------
 
     def lose(self, node: str) -> None:
@@ -204,7 +220,7 @@ class Kubelets:
             if "deletionTimestamp" in pod["metadata"]:
                 self._try_delete(key, Deletion(grace_seconds=0))
             elif life is not None and pod["status"].get("phase") == "Running":
-                life.ready_at = now + life.ready_after
+                life.ready_at, life.registered = now + life.ready_after, False
                 self._show(key, "Running", ready=False)
 
     def mark(self, node: str, **conditions: str) -> None:

@@ -55,9 +55,6 @@ class Slurmds:
     def busy(self) -> bool:
         return bool(self._completing) or any(self._running())
 
-    def registered(self, name: str, uid: str) -> bool:
-        return self._pods.get(name) == uid and name in self.slurm.cluster.nodes
-
     # --- slurmd ------------------------------------------------------------------------------
 
     def register(self, name: str, uid: str, **fields: Any) -> None:
