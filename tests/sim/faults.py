@@ -87,7 +87,7 @@ def failing(stage: Stage) -> str | None:
         return f"{process.name} is answered again"
 
     stage.later(stage.rng.choice((2.0, 8.0, 20.0)), end)
-    return f"{part:.0%} of what {process.name} asks Kubernetes fails"
+    return f"{part:.0%} of what {process.name} asks fails"
 
 
 def late(stage: Stage) -> str | None:

@@ -1,7 +1,8 @@
 """How an operator process reaches the API server and slurmrestd, and what goes wrong there."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeVar
@@ -23,8 +24,9 @@ class Weather:
     """What goes wrong for one process."""
 
     rng: Random
+    kill: Callable[[], None]
     failing: float = 0.0
-    """The part of requests to Kubernetes that fail: half of them after they were carried out."""
+    """The part of requests that fail: half of the writes after they were carried out."""
     dies_in: int | None = None
     """The process is killed with its so many-th write from now, before or after it."""
     dies_after: bool = False
@@ -41,6 +43,34 @@ class Weather:
     def fair(self) -> bool:
         return not (self.failing or self.late or self.paused or self.hung)
 
+    def fails(self) -> bool:
+        return bool(self.failing) and self.rng.random() < self.failing
+
+    @asynccontextmanager
+    async def write(self, lost: type[Exception], *, counts: bool) -> AsyncIterator[None]:
+        """Around a write: the process may die, or the request or its answer be lost."""
+        dies = counts and self._dies()
+        if dies and not self.dies_after:
+            await self._die()
+        fails = self.fails()
+        if fails and self.rng.random() < 0.5:
+            raise lost("the request was lost")
+        yield
+        if dies:
+            await self._die()
+        if fails:
+            raise lost("the answer was lost")
+
+    def _dies(self) -> bool:
+        if self.dies_in is None:
+            return False
+        self.dies_in -= 1
+        return self.dies_in <= 0
+
+    async def _die(self) -> None:
+        self.kill()
+        await asyncio.Event().wait()
+
 
 @dataclass
 class KubeLink:
@@ -50,7 +80,6 @@ class KubeLink:
     kube: FakeKube
     judge: Judge
     weather: Weather
-    kill: Callable[[], None]
     dead: bool = False
     on_the_way: asyncio.Task[Any] | None = None
 
@@ -63,9 +92,11 @@ class KubeLink:
             self.on_the_way = asyncio.create_task(self._arrives(request, held))
             return await asyncio.shield(self.on_the_way)
         await self._travel()
-        if request.safe:
-            return self._read(request)
-        return await self._write(request)
+        if not request.safe:
+            return await self._write(request)
+        if self.weather.fails():
+            raise Unreachable("no answer")
+        return self.kube.answer(request)
 
     async def _arrives(self, request: Request[T], after: float) -> T:
         """Also if the process that sent it is dead by then."""
@@ -79,46 +110,21 @@ class KubeLink:
         if self.dead:
             raise Unreachable("the process is dead")
 
-    def _read(self, request: Request[T]) -> T:
-        if self._fails():
-            raise Unreachable("no answer")
-        return self.kube.answer(request)
-
     async def _write(self, request: Request[T]) -> T:
-        dies = self._dies()
-        if dies and not self.weather.dies_after:
-            await self._die()
-        fails = self._fails()
-        if fails and self.weather.rng.random() < 0.5:
-            raise Unreachable("the request was lost")
-        with self.judge.over(self.who, request):
-            answer = self.kube.answer(request)
-        if dies:
-            await self._die()
-        if fails:
-            raise Unreachable("the answer was lost")
-        return answer
-
-    def _fails(self) -> bool:
-        return bool(self.weather.failing) and self.weather.rng.random() < self.weather.failing
-
-    def _dies(self) -> bool:
-        if self.weather.dies_in is None:
-            return False
-        self.weather.dies_in -= 1
-        return self.weather.dies_in <= 0
-
-    async def _die(self) -> None:
-        self.kill()
-        await asyncio.Event().wait()
+        """Writes of leases and events are not among those at which a process dies."""
+        counts = request.name[1] not in ("Lease", "Event")
+        async with self.weather.write(Unreachable, counts=counts):
+            with self.judge.over(self.who, request):
+                return self.kube.answer(request)
 
     async def stream(self, request: Request[T]) -> AsyncGenerator[T, None]:
         await self._travel()
-        async for event in self.kube.stream(request):
-            if self.weather.late:
-                await asyncio.sleep(self.weather.late)
-            await self._travel()
-            yield event
+        async with aclosing(self.kube.stream(request)) as events:
+            async for event in events:
+                if self.weather.late:
+                    await asyncio.sleep(self.weather.late)
+                await self._travel()
+                yield event
 
 
 @dataclass
@@ -140,6 +146,8 @@ class SlurmLink:
         for gate in (self.weather.paused, self.weather.hung):
             if gate is not None:
                 await gate.wait()
+        if self.weather.fails():
+            raise Unavailable("no answer")
         return await self.slurm.round_trip(message)
 
     async def _write(self, message: Message) -> Response:
@@ -148,8 +156,9 @@ class SlurmLink:
         if self.weather.hung is not None:
             await self.weather.hung.wait()
             raise Unavailable("the connection broke")
-        with self.judge.over_slurm(self.who, message):
-            return await self.slurm.round_trip(message)
+        async with self.weather.write(Unavailable, counts=True):
+            with self.judge.over_slurm(self.who, message):
+                return await self.slurm.round_trip(message)
 
     async def close(self) -> None:
         """There is nothing to close."""

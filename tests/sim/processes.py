@@ -58,9 +58,9 @@ class Process:
 
     def __post_init__(self) -> None:
         self.name = f"operator-{self.number}"
-        self.weather = Weather(self.rng)
+        self.weather = Weather(self.rng, self.kill)
         judge = self.judge
-        self.kube = KubeLink(self.name, judge.kube, judge, self.weather, self.kill)
+        self.kube = KubeLink(self.name, judge.kube, judge, self.weather)
         self.slurm = SlurmLink(self.name, judge.slurm, judge, self.weather)
         self.task = asyncio.create_task(self._run(), name=self.name)
         self.killed = False

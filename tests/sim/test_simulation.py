@@ -12,7 +12,7 @@ import pytest
 from tests.sim.simulate import simulate
 
 STEPS: Final = 40
-SEEDS: Final = int(os.environ.get("WINDLASS_SEEDS", "20"))
+SEEDS: Final = int(os.environ.get("WINDLASS_SEEDS", "10"))
 FIRST: Final = int(os.environ.get("WINDLASS_FIRST_SEED", "0"))
 TOGETHER: Final = 10
 
