@@ -125,6 +125,16 @@ def test_slurm_forgets_the_nodes_of_the_set_and_its_reservation_but_nothing_else
     assert not released(done)
 
 
+def test_the_set_stays_while_slurm_thinks_that_jobs_run_on_workers_that_are_gone() -> None:
+    extra = str(belonging(deleted().metadata))
+    busy = Node(name="w-0", state=NodeState.parse("ALLOCATED+DRAIN"), extra=extra)
+    done = plan(observed(deleted(), slurm=seen({"w-0": busy})), NOW)
+
+    assert not released(done)
+    assert "w-0" in message(done, "Progressing")
+    assert done.again is not None
+
+
 def test_a_reservation_that_the_set_does_not_remember_is_somebody_elses() -> None:
     name = "SlurmOperatorMaint-w"
     knows = seen(reservations={name: Reservation(name=name)})

@@ -56,10 +56,23 @@ def _records(node_set: NodeSet, seen: Seen) -> Iterator[str]:
             yield name
 
 
+def _held(node_set: NodeSet, seen: Seen) -> Iterator[str]:
+    """Its nodes that Slurm thinks are busy, as of workers that went while Slurm was away."""
+    mine = belonging(node_set.metadata)
+    for name, node in seen.nodes.items():
+        if owner(node) == mine and (node.state.busy or seen.on(name)):
+            yield name
+
+
 def _waits(course: Pass, seen: Seen, actions: tuple[Action, ...]) -> Iterator[Reason]:
     if actions:
         yield Reason("Deleting", "Slurm forgets its nodes and its reservation")
     node_set, cluster = course.observed.node_set, course.observed.membership
+    held = sorted(_held(node_set, seen))
+    if held:
+        shown = ", ".join(held[:SHOWN])
+        sentence = f"Slurm has not found out yet that the workers of jobs on {shown} are gone"
+        yield Reason("Deleting", f"{sentence}; wait, or {FORCE}")
     outside = cluster is None or cluster.controller.spec.external
     if node_set.spec.partition.enabled and not outside:
         jobs = seen.naming(node_set.prefix)
