@@ -18,6 +18,8 @@ def unsettled(stage: Stage) -> str | None:
         return "jobs run"
     if not stage.processes.leading:
         return "nobody leads"
+    if stage.slurm.cluster.reservations:
+        return "a reservation is left"
     if stage.node_set is None:
         return _gone(stage)
     return (

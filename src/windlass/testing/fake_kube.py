@@ -15,6 +15,7 @@ merge by a strategic patch; time out Events; know more of apply's lists than `fa
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, TypeVar
@@ -75,8 +76,9 @@ class FakeKube:
         place, kind = self._served(request.path)
         query = dict(request.query)
         view = View.of(kind.kind, place.key.namespace, query, request.accept)
-        async for line in Watch(self._objects, view, query).lines():
-            yield _read(request, line)
+        async with aclosing(Watch(self._objects, view, query).lines()) as lines:
+            async for line in lines:
+                yield _read(request, line)
 
     def _hear(self, request: Request[Any]) -> None:
         self.asked.append(request)
