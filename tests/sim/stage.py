@@ -41,6 +41,7 @@ START: Final = 1_790_000_000.0
 
 @dataclass
 class Stage:
+    seed: int
     kube: FakeKube
     slurm: FakeSlurm
     slurmds: Slurmds
@@ -183,7 +184,9 @@ async def staged(seed: int, **spec: Any) -> AsyncIterator[Stage]:
         "template": {"spec": {"nodeSelector": {POOL: "yes"}}},
         **spec,
     }
-    stage = Stage(kube, slurm, slurmds, kubelets, processes, judge, transcript, Random(seed), wish)
+    stage = Stage(
+        seed, kube, slurm, slurmds, kubelets, processes, judge, transcript, Random(seed), wish
+    )
     with _listening(judge):
         _furnish(stage)
         try:
