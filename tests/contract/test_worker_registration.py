@@ -37,7 +37,7 @@ TOPOLOGY = """\
       - block: b2
 """
 BESIDES = Besides(
-    conf="SlurmctldParameters=enable_configless\n",
+    conf="SlurmctldParameters=enable_configless\nGresTypes=gpu\n",
     files={"cgroup.conf": "CgroupPlugin=disabled\n", "topology.yaml": TOPOLOGY},
 )
 START = """
@@ -193,3 +193,13 @@ def test_a_place_that_slurm_cannot_find_is_refused_for_all_nodes_of_a_call(
 
     assert caught.value.name == "ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE"
     assert [world.send(requests.node(name)).topology for name in names] == ["", ""]
+
+
+def test_gpus_whose_devices_slurmd_does_not_find_keep_a_node_from_work(
+    server: RealSlurm, world: World
+) -> None:
+    found = join(server, world, "without-devices", "Features=w Gres=gpu:2")
+
+    assert found.state.has("INVALID_REG")
+    assert "gres/gpu count reported lower than configured (0 < 2)" in found.reason
+    leave(server, "without-devices")

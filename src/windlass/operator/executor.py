@@ -49,8 +49,8 @@ from windlass.values.malformed import Malformed
 
 __all__ = ["AT_ONCE", "MANAGER", "Executor", "Failure", "Records", "Subject", "Taken"]
 
-AT_ONCE: Final = 32
-"""Writes under way at the same time."""
+AT_ONCE: Final = 16
+"""Writes under way at the same time: with more, a small API server turns some away."""
 FIRST_BATCH: Final = 8
 
 

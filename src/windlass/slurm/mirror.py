@@ -60,6 +60,8 @@ class Feed(Generic[T]):
     """One reading at a time: of two, the older answer might come last."""
     nudged: asyncio.Event = field(default_factory=asyncio.Event)
     read: asyncio.Event = field(default_factory=asyncio.Event)
+    asked_at: float | None = None
+    """Since when a question waits for its answer, by the monotonic clock."""
 
     def subscribe(
         self,
@@ -153,7 +155,7 @@ class Mirror:
     async def _keep(self, feed: Feed[T], poll: Callable[[], Awaitable[bool]], pace: Pace) -> None:
         rhythm = Rhythm.start(pace)
         while True:
-            began = self.clock.monotonic()
+            began = feed.asked_at = self.clock.monotonic()
             try:
                 async with asyncio.timeout(self.answer_within * (1 + rhythm.failures)):
                     changed = await poll()
@@ -165,6 +167,7 @@ class Mirror:
                 rhythm = rhythm.after_change(cost) if changed else rhythm.after_nothing(cost)
                 feed.read.set()
                 feed.tell_staleness(unknown=False)
+            feed.asked_at = None
             await self._pause(feed, rhythm.wait)
 
     async def _pause(self, feed: Feed[T], wait: Seconds) -> None:
@@ -272,10 +275,11 @@ class Mirror:
             await self.clock.sleep(self.pace.rest)
 
     def _heard(self) -> bool:
-        """Whether an answer about nodes was asked for a moment ago, so that no ping is needed."""
-        last = self.nodes.table.as_of
-        lost = self.nodes.table.unknown_since is not None
-        return last is not None and not lost and self.clock.now() - last < PATIENCE
+        """Whether the last question about nodes was answered, and none waits for long."""
+        table, asked = self.nodes.table, self.nodes.asked_at
+        if table.as_of is None or table.unknown_since is not None:
+            return False
+        return asked is None or self.clock.monotonic() - asked < PATIENCE
 
     async def _alive(self) -> bool:
         """A ping that was under way when slurmctld died takes ten seconds: it counts as a no."""

@@ -15,7 +15,7 @@ from windlass.operator import keys, owned
 from windlass.operator.hashes import digest_map
 from windlass.operator.plan import Body
 from windlass.operator.slurmctld import files, words
-from windlass.operator.slurmctld.defaults import cgroup_conf
+from windlass.operator.slurmctld.defaults import cgroup_conf, gres_conf
 from windlass.operator.slurmctld.files import Content, Files
 from windlass.operator.slurmctld.observe import Observed
 from windlass.operator.slurmctld.past_partitions import Past
@@ -141,6 +141,8 @@ def _files(observed: Observed, given: Files, conf: SlurmConf) -> dict[str, Conte
     if observed.controller.spec.external:
         return {files.SLURM_CONF: conf.text}
     ours = {files.SLURM_CONF: conf.text, files.CGROUP_CONF: cgroup_conf(observed.node_sets, given)}
+    if devices := gres_conf(observed.node_sets):
+        ours[files.GRES_CONF] = devices
     return {**ours, **given.content}
 
 

@@ -8,6 +8,7 @@ from windlass.api.node_set import NodeSet
 from windlass.inpod.start import for_jobs
 from windlass.operator.slurmctld import files
 from windlass.operator.slurmctld.files import Files
+from windlass.operator.workers.resources import gpus
 from windlass.slurm.conf import CGROUP_CONF, Broken, Document, Parameter, parameter, parse
 from windlass.values.malformed import Malformed
 from windlass.values.quantity import Quantity
@@ -58,6 +59,11 @@ def cgroup_conf(node_sets: Sequence[NodeSet], found: Files) -> str:
     return "".join(f"{parameter(key, value)}\n" for key, value in pairs.items())
 
 
+def gres_conf(node_sets: Sequence[NodeSet]) -> str:
+    """Where pods get GPUs: slurmd offers only those whose devices it finds."""
+    return "AutoDetect=nvidia\n" if any(gpus(node_set) for node_set in node_sets) else ""
+
+
 def gres_types(node_sets: Sequence[NodeSet], found: Files) -> tuple[str, ...]:
     """The generic resources that nodes have: a node that brings an unknown one is refused."""
     listed = (
@@ -68,7 +74,8 @@ def gres_types(node_sets: Sequence[NodeSet], found: Files) -> tuple[str, ...]:
     )
     conf = found.text(files.GRES_CONF) or ""
     uncommented = "\n".join(line.partition("#")[0] for line in conf.splitlines())
-    detected = ["gpu"] if _DETECTED.search(uncommented) else []
+    given = any(gpus(node_set) for node_set in node_sets)
+    detected = ["gpu"] if given or _DETECTED.search(uncommented) else []
     return tuple(sorted({*filter(None, listed), *_GRES_NAME.findall(uncommented), *detected}))
 
 

@@ -7,6 +7,7 @@ from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
 from windlass.operator import joining
 from windlass.operator.workers.belonging import belonging
+from windlass.operator.workers.resources import gpus
 from windlass.slurm.conf.checking import check
 from windlass.slurm.conf.faults import Broken, Fault
 from windlass.slurm.conf.keys import SLURM_CONF
@@ -26,7 +27,8 @@ def arguments(node_set: NodeSet, controller: Controller) -> list[str]:
 
 
 def node_conf(node_set: NodeSet) -> str:
-    """The node's line: the set's name as a feature, and what the user adds, in a fixed order."""
+    """The node's line: the set's name as a feature, what the user adds, and the GPUs that its pod
+    gets, in a fixed order."""
     given = parse_extra_conf(node_set.spec.extra_conf)
     features = {node_set.prefix}
     others: dict[str, str] = {}
@@ -35,6 +37,9 @@ def node_conf(node_set: NodeSet) -> str:
             features.update(each for value in values for each in value.split(",") if each)
         else:
             others[key] = ",".join(values)
+    devices = gpus(node_set)
+    if devices and not any(key.lower() == "gres" for key in others):
+        others["Gres"] = f"gpu:{devices}"
     words = [f"{key}={others[key]}" for key in sorted(others, key=str.lower)]
     return " ".join([f"{FEATURES}={','.join(sorted(features))}", *words])
 

@@ -8,6 +8,8 @@ from windlass.operator.workers import words
 from windlass.values.quantity import Quantity
 
 COUNTED: Final = ("cpu", "memory")
+GPU: Final = "nvidia.com/gpu"
+"""The GPUs that every slurmd finds by itself; for others it needs the libraries of their makers."""
 
 
 def limits_env(node_set: NodeSet) -> list[dict[str, str]]:
@@ -17,6 +19,11 @@ def limits_env(node_set: NodeSet) -> list[dict[str, str]]:
         {"name": "POD_CPUS", "value": str(_amount(limits, "cpu").cores)},
         {"name": "POD_MEMORY", "value": str(_amount(limits, "memory").mebibytes)},
     ]
+
+
+def gpus(node_set: NodeSet) -> int:
+    """How many GPUs its workers get from Kubernetes."""
+    return _amount(_limits(node_set), GPU).cores
 
 
 def best_effort(pod_spec: Mapping[str, Any]) -> bool:

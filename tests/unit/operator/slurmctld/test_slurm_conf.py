@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.operator.conftest import Golden
 from tests.unit.operator.slurmctld.given import accounting, config_map, controller, node_set
-from windlass.operator.slurmctld.defaults import cgroup_conf, memory_per_cpu
+from windlass.operator.slurmctld.defaults import cgroup_conf, gres_conf, memory_per_cpu
 from windlass.operator.slurmctld.files import Files, gather
 from windlass.operator.slurmctld.slurm_conf import (
     Cluster,
@@ -121,6 +121,14 @@ def test_a_choice_of_the_user_takes_with_it_what_only_suited_ours(
     extra: str, absent: list[str]
 ) -> None:
     assert [key for key in absent if values(rendered(extra), key)] == []
+
+
+def test_gpus_that_pods_get_are_a_type_of_gres() -> None:
+    gpus = node_set("a", slurmd={"resources": {"limits": {"nvidia.com/gpu": 8}}})
+
+    assert values(rendered("", gpus), "GresTypes") == ("gpu",)
+    assert gres_conf([gpus]) == "AutoDetect=nvidia\n"
+    assert gres_conf([node_set("b")]) == ""
 
 
 def test_where_one_worker_may_not_have_cgroups_none_has() -> None:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from tests.unit.operator.workers.observed import controller, node_set
@@ -33,6 +35,25 @@ def test_slurmd_is_started_with_words_that_no_shell_reads() -> None:
 )
 def test_the_line_of_a_node_keeps_what_the_user_wrote(extra: str, line: str) -> None:
     assert node_conf(node_set(extraConf=extra)) == line
+
+
+@pytest.mark.parametrize(
+    ("limits", "extra", "line"),
+    [
+        ({"nvidia.com/gpu": 4}, "", "Features=w Gres=gpu:4"),
+        ({"nvidia.com/gpu": "2"}, "Weight=1", "Features=w Gres=gpu:2 Weight=1"),
+        ({"amd.com/gpu": 4}, "", "Features=w"),
+        ({"nvidia.com/gpu": 4}, "gres=gpu:h100:4", "Features=w gres=gpu:h100:4"),
+        ({"nvidia.com/mig-1g.5gb": 4}, "", "Features=w"),
+    ],
+    ids=["all", "beside other words", "not found by slurmd", "the user knows better", "parts"],
+)
+def test_gpus_that_the_pod_gets_are_told_to_slurmd(
+    limits: dict[str, Any], extra: str, line: str
+) -> None:
+    of = node_set(slurmd={"resources": {"limits": limits}}, extraConf=extra)
+
+    assert node_conf(of) == line
 
 
 @pytest.mark.parametrize(
