@@ -57,9 +57,10 @@ async def scale_out(on: Operated, floor: Floors) -> None:
             what=f"{what}, status right",
             value=right,
             unit="s",
-            floor=floor.created,
+            # It counts ready workers, so bare pods have to be ready, too.
+            floor=floor.ready,
             times=3,
-            note=f"{right / floor.ready:.2f} times bare pods ready",
+            note=f"{right / floor.created:.2f} times bare creation",
         )
     )
     note = f"{at_once:.2f} s when the status was right"
