@@ -32,8 +32,11 @@ check: $(UV) ## format, lint, types, layers, unit tests, generated files: under 
 # What takes minutes to build is built first: a test that is not done in five is called hung.
 test: check packages ## every test there is, on real servers and a real cluster
 	$(WINDLASS) local prepare
-	WINDLASS_SEEDS=600 $(RUN) pytest tests/sim
+	$(MAKE) --no-print-directory -j 2 simulated-0 simulated-1000
 	$(RUN) pytest tests/contract tests/e2e
+
+simulated-%: # a thousand seeds from this one on
+	WINDLASS_FIRST_SEED=$* WINDLASS_SEEDS=1000 WINDLASS_STEPS=20 $(RUN) pytest tests/sim/test_simulation.py
 
 bench: packages ## how fast the local cluster comes and goes, what the operator's Slurm and its workers cost
 	$(RUN) python -m bench.local

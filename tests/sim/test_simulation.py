@@ -1,7 +1,8 @@
 """Thousands of random runs of the whole worker controller, each of which must end well.
 
-`WINDLASS_SEEDS=2000` says how many, `WINDLASS_FIRST_SEED=5000` where they begin. What failed is
-replayed by `uv run python -m tests.sim SEED`.
+`WINDLASS_SEEDS=2000` says how many, `WINDLASS_FIRST_SEED=5000` where they begin, and
+`WINDLASS_STEPS=20` how long each is. What failed is
+replayed by `uv run python -m tests.sim SEED STEPS`.
 """
 
 import os
@@ -11,7 +12,7 @@ import pytest
 
 from tests.sim.simulate import simulate
 
-STEPS: Final = 40
+STEPS: Final = int(os.environ.get("WINDLASS_STEPS", "40"))
 SEEDS: Final = int(os.environ.get("WINDLASS_SEEDS", "10"))
 FIRST: Final = int(os.environ.get("WINDLASS_FIRST_SEED", "0"))
 TOGETHER: Final = 10
@@ -23,7 +24,7 @@ def test_no_job_is_hurt_and_all_ends_well(first: int) -> None:
         played = simulate(seed, STEPS)
         assert played.violation is None, (
             f"seed {seed}: {played.violation}\n"
-            f"replay: uv run python -m tests.sim {seed}\n{played.transcript}"
+            f"replay: uv run python -m tests.sim {seed} {STEPS}\n{played.transcript}"
         )
 
 
