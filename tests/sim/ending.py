@@ -22,10 +22,12 @@ def unsettled(stage: Stage) -> str | None:
         return "a reservation is left"
     if stage.node_set is None:
         return _gone(stage)
+    node_set = stage.node_set
     return (
-        _pods(stage, stage.node_set)
-        or _slurm(stage, stage.node_set)
-        or _status(stage, stage.node_set)
+        _pods(stage, node_set)
+        or _slurm(stage, node_set)
+        or _status(stage, node_set)
+        or stage.judge.claims.unwanted()
     )
 
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from tests.sim.claims import Claims
 from tests.sim.slurmds import Slurmds
 from tests.sim.taking import Taking
 from tests.sim.transcript import Transcript
@@ -45,6 +46,7 @@ class Judge:
     slurm: FakeSlurm
     slurmds: Slurmds
     taking: Taking
+    claims: Claims
     transcript: Transcript
     marks: dict[str, Mark] = field(default_factory=dict)
     silent_since: float | None = None
@@ -63,9 +65,9 @@ class Judge:
     # --- Kubernetes --------------------------------------------------------------------------
 
     def _count(self, who: str) -> None:
-        wrong = self.taking.look()
-        if wrong:
-            self.blame(f"{who}: {wrong}")
+        for wrong in (self.taking.look(), self.claims.look()):
+            if wrong:
+                self.blame(f"{who}: {wrong}")
 
     @contextmanager
     def over(self, who: str, request: Request[Any], *, late: bool = False) -> Iterator[None]:

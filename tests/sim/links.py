@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
 
@@ -39,6 +39,8 @@ class Weather:
     hung: asyncio.Event | None = None
     """While it is not set, slurmrestd takes requests and does not answer."""
 
+    _never: asyncio.Event = field(default_factory=asyncio.Event)
+
     @property
     def fair(self) -> bool:
         return not (self.failing or self.late or self.paused or self.hung)
@@ -69,7 +71,7 @@ class Weather:
 
     async def _die(self) -> None:
         self.kill()
-        await asyncio.Event().wait()
+        await self._never.wait()
 
 
 @dataclass

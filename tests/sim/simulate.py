@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tests.sim import faults
 from tests.sim.acts import ACTS, leave
+from tests.sim.claims import TEMPLATE
 from tests.sim.ending import unsettled
 from tests.sim.judge import Violated
 from tests.sim.stage import Stage, staged
@@ -43,6 +44,11 @@ def _wish(rng: Random) -> dict[str, Any]:
         "minReadySeconds": rng.choice((0, 0, 4)),
         "pinToNode": rng.choice((False, False, True)),
         "drain": rng.choice(({}, {"deadline": "20s"})),
+        "volumeClaimTemplates": rng.choice(([], [TEMPLATE])),
+        "persistentVolumeClaimRetentionPolicy": {
+            "whenScaled": rng.choice(("Retain", "Delete")),
+            "whenDeleted": rng.choice(("Retain", "Delete")),
+        },
     }
 
 

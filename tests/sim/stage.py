@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, Final
 
 from tests.sim import reservations
+from tests.sim.claims import Claims
 from tests.sim.judge import Judge
 from tests.sim.kubelets import Kubelets
 from tests.sim.processes import Processes
@@ -175,7 +176,8 @@ async def staged(seed: int, **spec: Any) -> AsyncIterator[Stage]:
     kube = FakeKube(lambda: datetime.fromtimestamp(time.now(), UTC), RESOURCES)
     slurmds = Slurmds(slurm, transcript, Random(seed + 1))
     taking = Taking(kube, slurm, Key(NAMESPACE, SET))
-    judge = Judge(kube, slurm, slurmds, taking, transcript)
+    claims = Claims(kube, Key(NAMESPACE, SET))
+    judge = Judge(kube, slurm, slurmds, taking, claims, transcript)
     kubelets = Kubelets(kube, slurmds, transcript, Random(seed + 2))
     processes = Processes(judge, transcript, Random(seed + 3), time)
     wish = {
