@@ -16,7 +16,7 @@ from windlass.values.key import Key
 Json = dict[str, Any]
 
 HEARD: Final = 30.0
-"""Within so many seconds every operator has heard of a new budget."""
+"""Within so many seconds every operator has heard of a new budget, and of a worker that is up."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Taking:
         return {
             key.name: pod["metadata"]["uid"]
             for key, pod in self.kube.all(kinds.POD)
-            if self._ready_for(pod) >= least and self._for_update(pod)
+            if self._ready_for(pod) >= least + HEARD and self._for_update(pod)
             if pod["metadata"]["labels"][labels.REVISION] != newest
         }
 
