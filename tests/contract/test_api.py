@@ -19,7 +19,7 @@ OURS = {
     "Accounting": {"spec.storageConfig.tls"},
     "RestApi": {"spec.controllerRef.namespace", "spec.tls"},
     "LoginSet": {"spec.controllerRef.namespace"},
-    "NodeSet": {"spec.controllerRef.namespace"},
+    "NodeSet": {"spec.controllerRef.namespace", "spec.drain", "spec.updateStrategy.paused"},
     "Token": {"spec.controllerRef"},
 }
 
@@ -111,7 +111,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "scalingMode": "StatefulSet",
         "ssh": {"enabled": False},
         "partition": {"enabled": False},
-        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%"}},
+        "updateStrategy": {
+            "type": "RollingUpdate",
+            "paused": False,
+            "rollingUpdate": {"maxUnavailable": "25%"},
+        },
+        "drain": {"requeueJobs": False},
         "revisionHistoryLimit": 0,
         "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
         "minReadySeconds": 0,
@@ -338,6 +343,8 @@ STATUS: dict[str, dict[str, Any]] = {
         "slurmDown": 2,
         "slurmDrain": 1,
         "nodeSetHash": "h",
+        "currentRevision": "w-g",
+        "updateRevision": "w-h",
         "selector": "a=b",
         "collisionCount": 1,
         "ordinalToNode": {"0": "node-a"},
