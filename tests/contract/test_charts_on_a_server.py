@@ -179,7 +179,7 @@ def test_the_webhook_keeps_its_certificate_with_its_own_rights_and_upgrades_leav
     operator.upgrade(CHOSEN)
     asyncio.run(look_after_certificate(kube))
     before = trusted(kubectl)
-    assert len(before) == 6
+    assert len(before) == 7
     assert all(before)
     secret = kubectl.get("secret", f"{WEBHOOK}-ca", "--namespace=charts")["data"]
     assert {"ca.crt", "ca.key", "tls.crt", "tls.key"} <= set(secret)
