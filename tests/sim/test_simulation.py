@@ -13,7 +13,7 @@ import pytest
 from tests.sim.simulate import simulate
 
 STEPS: Final = int(os.environ.get("WINDLASS_STEPS", "40"))
-SEEDS: Final = int(os.environ.get("WINDLASS_SEEDS", "10"))
+SEEDS: Final = int(os.environ.get("WINDLASS_SEEDS", "5"))
 FIRST: Final = int(os.environ.get("WINDLASS_FIRST_SEED", "0"))
 TOGETHER: Final = 10
 

@@ -14,7 +14,7 @@ from windlass.values import backoff
 from windlass.values.clock import Seconds
 
 BUSY: Final = Seconds(0.25)
-REST: Final = Seconds(0.4)  # and 0.3 s for a list of 1,000 nodes: seen within a second
+REST: Final = Seconds(0.3)  # and 0.3 s for a list of 1,000 nodes: seen within a second
 CHURN: Final = Seconds(1.5)
 FAILED_FIRST: Final = Seconds(0.5)
 FAILED_MOST: Final = Seconds(10.0)
