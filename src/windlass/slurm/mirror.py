@@ -38,6 +38,8 @@ AT_ONCE: Final = 8
 RARELY: Final = 20
 """The list of all jobs takes at most one part in so many of the time."""
 PATIENCE: Final = Seconds(1.5)
+PROMPT: Final = Seconds(0.5)
+"""A question about nodes that waits for longer is a reason to ask whether anybody is there."""
 CHECK: Final = Seconds(30.0)
 REFRESH: Final = Seconds(5.0)
 ANSWER: Final = Seconds(30.0)
@@ -279,7 +281,7 @@ class Mirror:
         table, asked = self.nodes.table, self.nodes.asked_at
         if table.as_of is None or table.unknown_since is not None:
             return False
-        return asked is None or self.clock.monotonic() - asked < PATIENCE
+        return asked is None or self.clock.monotonic() - asked < PROMPT
 
     async def _alive(self) -> bool:
         """A ping that was under way when slurmctld died takes ten seconds: it counts as a no."""
