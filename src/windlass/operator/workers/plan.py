@@ -53,8 +53,8 @@ PHASES: Final[tuple[Phase, ...]] = (
 )
 LOOK_AGAIN: Final = 60.0
 REST: Final = 0.0001
-"""Seconds of rest for each worker: a pass costs less than half of that, and so passes cost less than
-a third of the time, however much changes."""
+"""Seconds of rest for each worker: a pass costs less than half of that, and so passes cost less
+than a third of the time, however much changes."""
 LEAST_REST: Final = 0.05
 """Long enough for the watch to show what the pass before has written."""
 MOST_REST: Final = 3.0

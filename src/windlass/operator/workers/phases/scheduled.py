@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from windlass.operator.workers.course import NOTHING, Outcome, Pass
-from windlass.operator.workers.facts import available_in
 from windlass.operator.workers.outdated import outdated
 from windlass.operator.workers.phases.scale import of_the_set
-from windlass.operator.workers.phases.update import UPDATE
+from windlass.operator.workers.phases.update import UPDATE, available, paused
 from windlass.operator.workers.reservation import reservation_name
 from windlass.operator.workers.worker import Worker
 from windlass.values.reason import Reason
@@ -22,9 +21,8 @@ def scheduled(course: Pass) -> Outcome:
     if not old or strategy.type != "ScheduledUpdate":
         return NOTHING
     if strategy.paused:
-        sentence = f"{len(old)} workers have an old revision; updateStrategy.paused keeps them"
-        return Outcome(waits=(Reason("UpdatePaused", sentence),))
-    taken = [each for each in old if _in_maintenance(course, each) or not _available(course, each)]
+        return paused(old)
+    taken = [each for each in old if _in_maintenance(course, each) or not available(course, each)]
     why = of_the_set(course.observed.node_set, UPDATE, "ScheduledUpdate")
     leave = dict.fromkeys((each.pod.metadata.name for each in taken), why)
     waits = (_later(course, old),) if len(taken) < len(old) else ()
@@ -35,11 +33,6 @@ def _in_maintenance(course: Pass, worker: Worker) -> bool:
     node = worker.node
     own = reservation_name(course.observed.node_set.metadata.name)
     return node is not None and node.state.has("MAINTENANCE") and node.reservation == own
-
-
-def _available(course: Pass, worker: Worker) -> bool:
-    least = course.observed.node_set.spec.min_ready_seconds
-    return available_in(worker.pod, least, course.now) == 0
 
 
 def _later(course: Pass, old: Sequence[Worker]) -> Reason:

@@ -29,10 +29,9 @@ def update(course: Pass) -> Outcome:
     if not old or strategy.type != "RollingUpdate":
         return NOTHING
     if strategy.paused:
-        sentence = f"{len(old)} workers have an old revision; updateStrategy.paused keeps them"
-        return Outcome(waits=(Reason("UpdatePaused", sentence),))
-    dead = [each for each in old if not _available(course, each)]
-    alive = sorted((each for each in old if _available(course, each)), key=_loses_least)
+        return paused(old)
+    dead = [each for each in old if not available(course, each)]
+    alive = sorted((each for each in old if available(course, each)), key=_loses_least)
     taken = dead + alive[: max(0, budget(course))]
     why = of_the_set(course.observed.node_set, UPDATE, "Update")
     leave = dict.fromkeys((each.pod.metadata.name for each in taken), why)
@@ -40,11 +39,16 @@ def update(course: Pass) -> Outcome:
     return Outcome(leave=leave, waits=waits)
 
 
+def paused(old: Sequence[Worker]) -> Outcome:
+    sentence = f"{len(old)} workers have an old revision; updateStrategy.paused keeps them"
+    return Outcome(waits=(Reason("UpdatePaused", sentence),))
+
+
 def budget(course: Pass) -> int:
     """How many available workers of an old revision may be taken now."""
     wanted = course.observed.desired
     most = max_unavailable(course.observed.node_set, wanted)
-    up = sum(_available(course, each) for each in course.staying)
+    up = sum(available(course, each) for each in course.staying)
     return most - max(0, wanted - up - _given_up(course))
 
 
@@ -60,12 +64,12 @@ def max_unavailable(node_set: NodeSet, wanted: int) -> int:
 def _given_up(course: Pass) -> int:
     """New workers that have not come up for long, though others of their revision have."""
     new = [each for each in course.staying if not outdated(course, each.pod)]
-    if not any(_available(course, each) for each in new):
+    if not any(available(course, each) for each in new):
         return 0
-    return sum(not _available(course, each) and _age(course, each) > PATIENCE for each in new)
+    return sum(not available(course, each) and _age(course, each) > PATIENCE for each in new)
 
 
-def _available(course: Pass, worker: Worker) -> bool:
+def available(course: Pass, worker: Worker) -> bool:
     least = course.observed.node_set.spec.min_ready_seconds
     return available_in(worker.pod, least, course.now) == 0
 
@@ -83,7 +87,7 @@ def _held(course: Pass, old: Sequence[Worker]) -> Reason:
     down = [
         each
         for each in course.staying
-        if not outdated(course, each.pod) and not _available(course, each)
+        if not outdated(course, each.pod) and not available(course, each)
     ]
     sentence = f"{len(old)} workers have an old revision and go a few at a time"
     if down:
