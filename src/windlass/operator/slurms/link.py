@@ -7,15 +7,16 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
-from windlass.operator.slurms.line import Line
 from windlass.operator.slurms.place import Found, Place
 from windlass.operator.slurms.seen import Occupancy, Seen
 from windlass.slurm.call import Request
 from windlass.slurm.errors import SlurmError, Unavailable
+from windlass.slurm.line import Line
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Node
 from windlass.slurm.pace import CALM
 from windlass.slurm.table import Change, Table
+from windlass.slurm.tokens import MintedToken
 from windlass.slurm.transport import Address, HttpTransport, Transport
 from windlass.values import backoff
 from windlass.values.clock import Clock, Seconds
@@ -28,6 +29,10 @@ TIMEOUT: Final = 60.0
 FIRST: Final = Seconds(1.0)
 CAP: Final = Seconds(60.0)
 FRESH_WITHIN: Final = 20.0
+USER: Final = "slurm"
+"""In whose name Slurm is asked: its own."""
+LIFESPAN: Final = 900
+"""Of a token, in seconds."""
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +105,10 @@ class Link:
             log.info("the JWT key of %s changed: tokens are signed anew", self.of)
             self._key = key
             if self._line is not None:
-                self._line.sign_with(key)
+                self._line.tokens = self._tokens()
+
+    def _tokens(self) -> MintedToken:
+        return MintedToken(self._key, self._clock, USER, LIFESPAN)
 
     async def run(self, dial: Dial) -> None:
         """The mirror waits out every silence; anything else ends it, and it begins anew."""
@@ -117,7 +125,7 @@ class Link:
         log.info("following the Slurm of %s at %s", self.of, self.place.url)
         try:
             async with dial(self.place) as transport, asyncio.TaskGroup() as tasks:
-                self._line = Line(transport, self._key, self._clock)
+                self._line = Line(transport, self._tokens())
                 mirror = self._mirror = Mirror(self._line, self._clock, jobs_pace=CALM)
                 self._occupancy = Occupancy()
                 mirror.jobs.subscribe(self._job_changed)

@@ -1,37 +1,28 @@
 """A way to one slurmrestd that outlives its restarts, its upgrades and the keys of its cluster."""
 
 import asyncio
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from windlass.slurm.call import Request
 from windlass.slurm.client import Client, negotiated
 from windlass.slurm.errors import Unsupported
-from windlass.slurm.tokens import MintedToken
+from windlass.slurm.tokens import Tokens
 from windlass.slurm.transport import Transport
-from windlass.values.clock import Clock
 
 R = TypeVar("R")
 
-USER: Final = "slurm"
-LIFESPAN: Final = 900
-"""Of a token, in seconds."""
-
 
 class Line:
-    """Sends requests in the name of Slurm's own user."""
+    """Sends requests; `tokens` may be replaced at any time."""
 
-    def __init__(self, transport: Transport, key: bytes, clock: Clock) -> None:
+    def __init__(self, transport: Transport, tokens: Tokens) -> None:
+        self.tokens = tokens
         self._transport = transport
-        self._clock = clock
         self._client: Client | None = None
         self._negotiating = asyncio.Lock()
-        self.sign_with(key)
-
-    def sign_with(self, key: bytes) -> None:
-        self._minted = MintedToken(key, self._clock, USER, LIFESPAN)
 
     def token(self) -> str:
-        return self._minted.token()
+        return self.tokens.token()
 
     async def send(self, request: Request[R]) -> R:
         """The version is agreed upon with the first request, and anew once it is not spoken."""
