@@ -78,6 +78,10 @@ class Verdict:
     identity: Identity
     findings: tuple[Finding, ...] = ()
 
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(one for one in self.findings if isinstance(one, Problem))
+
 
 def parse(text: str) -> Table:
     """Read the table of a ConfigMap; raises Malformed."""

@@ -237,8 +237,8 @@ def change_job(job: wire.WireJob, wanted: dict[str, Any]) -> None:
     job.user_name = wanted.get("user_id", job.user_name)
     job.group_name = wanted.get("group_id", job.group_name)
     job.hold = wanted.get("hold", job.hold)
-    if "nodes" in wanted or not job.node_count.set:
-        job.node_count = number(int(wanted.get("nodes", 1)))
+    if wanted.keys() & {"nodes", "minimum_nodes"} or not job.node_count.set:
+        job.node_count = number(int(wanted.get("nodes") or wanted.get("minimum_nodes", 1)))
     if "time_limit" in wanted:
         job.time_limit = wire.Number(**wanted["time_limit"])
     if "shared" not in wanted and not job.cpus_per_task.set:

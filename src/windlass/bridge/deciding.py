@@ -1,0 +1,75 @@
+"""The course of a gang, in one place: from what was observed to what is done about it. Pure."""
+
+from windlass.bridge.gang import Gang
+from windlass.bridge.observed import Observed, SlurmSide
+from windlass.bridge.phases.ask import ask, wanted
+from windlass.bridge.phases.bind import Binding, bind, unbound
+from windlass.bridge.phases.end import end
+from windlass.bridge.phases.explain import Told, explain, queued
+from windlass.bridge.phases.gone import gone
+from windlass.bridge.phases.release import release
+from windlass.bridge.plan import Action, Plan
+from windlass.bridge.standing import Standing, standing
+from windlass.values.reason import Reason
+
+SOON = 1.0
+"""Seconds until it is tried again what nothing wakes us for."""
+SHORTLY = 0.3
+
+
+def decide(seen: Observed) -> Plan:
+    """Where Slurm did not answer nothing is done: what is unknown is waited for."""
+    slurm = seen.slurm
+    if slurm is None:
+        return Plan()
+    at = standing(seen, slurm)
+    deletions, ends = tuple(gone(seen, slurm, at)), tuple(end(seen, at))
+    stages: list[tuple[Action, ...]] = [deletions, tuple(release(seen, slurm)), ends]
+    ending = {each.job for each in ends}
+    if seen.gang is None or deletions or (at.current and at.current.job.id in ending):
+        return _plan(stages)
+    if at.current is not None and at.current.job.state.running:
+        return _running(seen, slurm, at, stages)
+    return _waiting(seen, seen.gang, slurm, at, stages)
+
+
+def _running(
+    seen: Observed, slurm: SlurmSide, at: Standing, stages: list[tuple[Action, ...]]
+) -> Plan:
+    assert at.current is not None
+    binding: Binding = bind(seen, slurm, at.current.job)
+    told = explain(seen, binding.waiting)
+    again = SOON if binding.waiting else None
+    return _plan([*stages, binding.seats, told.actions], again, told.again)
+
+
+def _waiting(
+    seen: Observed, gang: Gang, slurm: SlurmSide, at: Standing, stages: list[tuple[Action, ...]]
+) -> Plan:
+    spec = wanted(seen, gang, slurm.nodes)
+    if isinstance(spec, Reason):
+        told = _tell(seen, _stuck(at, spec) if at.current else spec)
+        return _plan([*stages, told.actions], told.again)
+    asked = ask(seen, slurm, at, spec)
+    if at.current is None:
+        return _plan(
+            [*stages, (asked,) if asked else ()], None if asked else max(slurm.submit_in, SHORTLY)
+        )
+    told = _tell(seen, queued(at.current.job, slurm))
+    return _plan([*stages, (asked,) if asked else (), told.actions], told.again)
+
+
+def _stuck(at: Standing, reason: Reason) -> Reason:
+    """The job that waits is as it was asked for before."""
+    assert at.current is not None
+    sentence = f"Slurm job {at.current.job.id} waits as it was submitted, since {reason.sentence}"
+    return Reason(reason.code, sentence)
+
+
+def _tell(seen: Observed, reason: Reason) -> Told:
+    return explain(seen, ((pod, reason) for pod in unbound(seen)))
+
+
+def _plan(stages: list[tuple[Action, ...]], *again: float | None) -> Plan:
+    times = [each for each in again if each is not None]
+    return Plan(tuple(stage for stage in stages if stage), min(times, default=None))

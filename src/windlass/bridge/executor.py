@@ -1,0 +1,217 @@
+"""The only writer of the bridge: carries out plans, and tells of what it did to pods."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from windlass.bridge import words
+from windlass.bridge.ends import Ends
+from windlass.bridge.link import Link
+from windlass.bridge.phases.explain import CONDITION
+from windlass.bridge.plan import (
+    Action,
+    DeletePod,
+    EndJob,
+    Explain,
+    Plan,
+    Release,
+    Seat,
+    Submit,
+    Target,
+    UpdateJob,
+)
+from windlass.kube import kinds, requests
+from windlass.kube.errors import Conflict, Invalid, NotFound
+from windlass.kube.events import Happening, Regarding
+from windlass.kube.kinds import POD
+from windlass.kube.requests import Deletion, FieldManager, Sends
+from windlass.kube.wire import Anything
+from windlass.slurm import requests as slurm
+from windlass.slurm.errors import Absent, Refused, SlurmError
+from windlass.values.moments import written
+from windlass.values.reason import Reason
+
+MANAGER: Final = FieldManager("windlass-bridge")
+AT_ONCE: Final = 32
+REMEMBERED: Final = 10_000
+
+
+class Records(Protocol):
+    """Where events go; it never waits."""
+
+    def record(self, happening: Happening) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """To whom things are told, and when it is."""
+
+    records: Records
+    now: Callable[[], datetime]
+
+
+class Executor:
+    def __init__(self, client: Sends, link: Link, ends: Ends, telling: Telling) -> None:
+        self._client = client
+        self._link = link
+        self._ends = ends
+        self._records = telling.records
+        self._now = telling.now
+        self._seated: dict[str, tuple[int, str]] = {}
+        """By uid: what was written, for as long as the watch may not show it yet."""
+        self._ending: dict[int, None] = {}
+
+    async def carry_out(self, plan: Plan) -> None:
+        """Stage by stage; raises the first failure of a stage once all of it was tried."""
+        for stage in plan.stages:
+            await self._together(stage)
+
+    async def _together(self, stage: Sequence[Action]) -> None:
+        places = asyncio.Semaphore(AT_ONCE)
+
+        async def one(action: Action) -> None:
+            async with places:
+                await self._do(action)
+
+        answers = await asyncio.gather(*(one(each) for each in stage), return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+
+    async def _do(self, action: Action) -> None:
+        match action:
+            case Submit():
+                await self._submit(action)
+            case UpdateJob(job, spec):
+                await self._update(job, spec)
+            case EndJob():
+                await self._end(action)
+            case Seat():
+                await self._seat(action)
+            case Release(pod):
+                await self._release(pod)
+            case DeletePod(pod, reason):
+                await self._delete(pod, reason)
+            case Explain():
+                await self._explain(action)
+
+    # --- Slurm -------------------------------------------------------------------------------
+
+    async def _submit(self, action: Submit) -> None:
+        try:
+            await self._link.submit(action.marker, action.spec)
+        except Refused as error:
+            reason, now = Reason("SlurmRefused", f"Slurm said: {error}"), written(self._now())
+            for pod in action.pods:
+                await self._explain(Explain(pod, reason, now, now, event=True))
+            raise
+
+    async def _update(self, job: int, spec: Any) -> None:
+        try:
+            await self._link.write(slurm.update_job(job, spec))
+        except Absent:
+            return
+        await self._link.refresh(job)
+
+    async def _end(self, action: EndJob) -> None:
+        """Once: the mirror may show it for a moment longer."""
+        if action.job in self._ending:
+            return
+        _remember(self._ending, action.job, None)
+        try:
+            await self._ends.end(action.job, action.outcome)
+        except SlurmError:
+            self._ending.pop(action.job, None)
+            raise
+
+    # --- Kubernetes --------------------------------------------------------------------------
+
+    async def _seat(self, seat: Seat) -> None:
+        pod, written = seat.pod, (seat.job, seat.node)
+        if self._seated.get(pod.uid) == written:
+            return
+        if not seat.noted and not await self._note(seat):
+            return
+        try:
+            await self._client.send(requests.bind(pod.key, pod.uid, seat.node))
+        except NotFound:
+            return
+        except Conflict:  # bound by then, or being deleted: the watch will tell us
+            pass
+        _remember(self._seated, pod.uid, written)
+
+    async def _note(self, seat: Seat) -> bool:
+        """Whether the pod was there to be written on."""
+        metadata: dict[str, Any] = {
+            "uid": seat.pod.uid,
+            "labels": {words.JOB_ID: str(seat.job)},
+            "annotations": {words.NODE: seat.node},
+        }
+        if words.FINALIZER not in seat.finalizers:
+            metadata["finalizers"] = [*seat.finalizers, words.FINALIZER]
+        return await self._patched(seat.pod, {"metadata": metadata})
+
+    async def _release(self, pod: Target) -> None:
+        """Finalizers of others are in the same list: it is written only as it was just read."""
+        try:
+            found = await self._client.send(requests.get_metadata(POD, pod.key))
+        except NotFound:
+            return
+        shown = found.metadata.finalizers or []
+        if found.metadata.uid != pod.uid or words.FINALIZER not in shown:
+            return
+        rest = [each for each in shown if each != words.FINALIZER]
+        version = found.metadata.resource_version
+        changes = {"uid": pod.uid, "resourceVersion": version, "finalizers": rest}
+        await self._patched(pod, {"metadata": changes})
+
+    async def _delete(self, pod: Target, reason: Reason) -> None:
+        try:
+            await self._client.send(requests.delete(POD, pod.key, Deletion(uid=pod.uid)))
+        except (NotFound, Conflict):
+            return
+        self._tell(pod, reason, "Delete", warning=True)
+
+    async def _explain(self, action: Explain) -> None:
+        pod, reason = action.pod, action.reason
+        condition = {
+            "type": CONDITION,
+            "status": "False",
+            "reason": reason.code,
+            "message": reason.sentence,
+            "lastTransitionTime": action.since,
+            "lastProbeTime": action.now,
+        }
+        at = {"name": pod.key.name, "namespace": pod.key.namespace, "uid": pod.uid}
+        body = {"metadata": at, "status": {"conditions": [condition]}}
+        try:
+            await self._client.send(requests.apply(POD, body, MANAGER, Anything, "status"))
+        except (NotFound, Conflict, Invalid):  # of another uid, or gone
+            return
+        if action.event:
+            self._tell(pod, reason, "Wait")
+
+    async def _patched(self, pod: Target, changes: dict[str, Any]) -> bool:
+        try:
+            await self._client.send(requests.merge_patch(POD, pod.key, changes, Anything))
+        except NotFound:
+            return False
+        except Invalid as error:
+            if any(cause.field == "metadata.uid" for cause in error.causes):
+                return False
+            raise
+        return True
+
+    def _tell(self, pod: Target, reason: Reason, action: str, *, warning: bool = False) -> None:
+        kind = kinds.POD
+        at = Regarding(kind.api_version, kind.kind, pod.key.namespace, pod.key.name, pod.uid)
+        self._records.record(Happening(at, reason.code, action, reason.sentence, warning))
+
+
+def _remember(kept: dict[Any, Any], key: Any, value: Any) -> None:
+    """The oldest go first."""
+    kept[key] = value
+    while len(kept) > REMEMBERED:
+        kept.pop(next(iter(kept)))

@@ -1,0 +1,246 @@
+"""The Slurm that the bridge submits to: one mirror of it, and a way to send.
+
+What was submitted and is not seen yet is remembered here, so that nobody submits it again: also
+where nobody knows whether Slurm has heard it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, TypeVar
+
+from windlass.bridge.gang import GangKey
+from windlass.bridge.jobs import OurJobs, Ours
+from windlass.bridge.marker import Marker
+from windlass.slurm import requests
+from windlass.slurm.call import Request
+from windlass.slurm.errors import Absent, SlurmError, Unavailable
+from windlass.slurm.line import Line
+from windlass.slurm.mirror import Mirror
+from windlass.slurm.model import Job, Node, NodeAllocation
+from windlass.slurm.specs import JobSpec
+from windlass.slurm.table import Change, Table
+from windlass.slurm.tokens import Tokens
+from windlass.slurm.transport import Transport
+from windlass.values import backoff
+from windlass.values.clock import Clock, Instant, Seconds
+
+R = TypeVar("R")
+Dial: TypeAlias = Callable[[], AbstractAsyncContextManager[Transport]]
+Identity: TypeAlias = tuple[str, GangKey, str, str]
+
+FIRST: Final = Seconds(1.0)
+CAP: Final = Seconds(60.0)
+SETTLING: Final = Seconds(3.0)
+"""A submit of the one who led before us may be on its way for so long."""
+UNSEEN: Final = Seconds(15.0)
+"""After so long a submitted job is in the list, or was never made."""
+REFUSED: Final = Seconds(20.0)
+"""What Slurm refused is asked for again then: an administrator may have changed something."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of Slurm at a moment."""
+
+    jobs: Mapping[str, Job]
+    nodes: Mapping[str, Node]
+    as_of: Instant
+    """When the list of jobs was asked for."""
+
+    def job(self, number: int) -> Job | None:
+        return self.jobs.get(str(number))
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """Who is told of what changes in Slurm."""
+
+    gang: Callable[[GangKey], None]
+    nodes: Callable[[str], None]
+    everything: Callable[[], None]
+    """All that is known became unknown, or known."""
+
+
+class Link:
+    """`run` keeps it until it is cancelled, and needs a parent task."""
+
+    def __init__(self, cluster: str, tokens: Tokens, clock: Clock, dial: Dial) -> None:
+        self._cluster = cluster
+        self._tokens = tokens
+        self._clock = clock
+        self._dial = dial
+        self._ears = Ears(lambda _: None, lambda _: None, lambda: None)
+        self._check: Callable[[], None] = lambda: None
+        self._line: Line | None = None
+        self._mirror: Mirror | None = None
+        self._ours = OurJobs(cluster)
+        self._not_before: dict[Identity, Instant] = {}
+        self._began = clock.now()
+        self._held: dict[int, tuple[NodeAllocation, ...]] = {}
+
+    def listen(self, ears: Ears) -> None:
+        self._ears = ears
+
+    def guard(self, check: Callable[[], None]) -> None:
+        """Ask `check`, such as an elector's, right before each write."""
+        self._check = check
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def seen(self) -> Seen | None:
+        """None before the first reading, and from the first question that was not answered."""
+        mirror = self._mirror
+        if mirror is None or not (_known(mirror.nodes.table) and _known(mirror.jobs.table)):
+            return None
+        as_of = mirror.jobs.table.as_of
+        assert as_of is not None
+        return Seen(mirror.jobs.table.items, mirror.nodes.table.items, as_of)
+
+    def ours(self, key: GangKey) -> tuple[Ours, ...]:
+        return self._ours.of(key)
+
+    def keys(self) -> list[GangKey]:
+        """Of all gangs that have jobs here."""
+        return self._ours.keys()
+
+    def submit_in(self, identity: Identity) -> float:
+        """Seconds until a job of this identity would be in the list if there were one."""
+        seen = self.seen()
+        earliest = self._not_before.get(identity, Instant(self._began + SETTLING))
+        return UNSEEN if seen is None else max(0.0, earliest - seen.as_of)
+
+    async def held(self, number: int) -> tuple[NodeAllocation, ...] | None:
+        """What a running job holds, in Slurm's order of nodes; None where it runs no more."""
+        if number not in self._held:
+            try:
+                self._held[number] = await self._send(requests.resources(number))
+            except Absent:
+                return None
+        return self._held[number]
+
+    # --- writing -----------------------------------------------------------------------------
+
+    async def submit(self, marker: Marker, spec: JobSpec) -> int:
+        """The number of the new job; raises Unavailable where nobody knows whether there is one."""
+        self._check()
+        self._not_before[marker.identity] = self._later(UNSEEN)
+        try:
+            submitted = await self._send(requests.submit(spec))
+        except Unavailable as error:
+            if not error.sent:
+                del self._not_before[marker.identity]
+            raise
+        except SlurmError:
+            self._not_before[marker.identity] = self._later(REFUSED)
+            raise
+        self._not_before[marker.identity] = self._later(UNSEEN)
+        return submitted.job_id
+
+    async def write(self, request: Request[R]) -> R:
+        """Change something in Slurm, while this process may."""
+        self._check()
+        return await self._send(request)
+
+    async def refresh(self, number: int) -> None:
+        """Have a job read anew whose state has not changed."""
+        if self._mirror is not None:
+            await self._mirror.refresh(number)
+
+    async def _send(self, request: Request[R]) -> R:
+        if self._line is None:
+            raise Unavailable("slurmrestd is not reached yet")
+        try:
+            return await self._line.send(request)
+        finally:
+            if self._mirror is not None and not request.safe:
+                self._mirror.jobs.nudge()
+                self._mirror.nodes.nudge()
+
+    def _later(self, seconds: Seconds) -> Instant:
+        return Instant(self._clock.now() + seconds)
+
+    # --- following ---------------------------------------------------------------------------
+
+    async def run(self, started: Callable[[], None] = lambda: None) -> None:
+        """The mirror waits out every silence; anything else ends it, and it begins anew."""
+        started()
+        self._began = self._clock.now()
+        failures = 0
+        while True:
+            try:
+                await self._follow()
+            except Exception:
+                failures += 1
+                log.exception("cannot follow Slurm")
+            await self._clock.sleep(backoff.delay(failures, first=FIRST, cap=CAP))
+
+    async def _follow(self) -> None:
+        try:
+            async with self._dial() as transport, asyncio.TaskGroup() as tasks:
+                self._line = Line(transport, self._tokens)
+                mirror = self._mirror = Mirror(self._line, self._clock)
+                self._ours = OurJobs(self._cluster)
+                mirror.jobs.subscribe(self._job_changed)
+                mirror.nodes.subscribe(lambda change: self._ears.nodes(change.name), _matters)
+                mirror.nodes.on_staleness(self._tell_staleness)
+                mirror.jobs.on_staleness(self._tell_staleness)
+                tasks.create_task(self._tell_first(mirror), name="first reading of Slurm")
+                await mirror.run()
+        finally:
+            self._line = self._mirror = None
+            self._ears.everything()
+
+    async def _tell_first(self, mirror: Mirror) -> None:
+        await mirror.nodes.read.wait()
+        await mirror.jobs.read.wait()
+        self._tell_staleness()
+
+    def _job_changed(self, change: Change[Job]) -> None:
+        item = change.after or change.before
+        if item is None:
+            return
+        if change.after is None or not change.after.state.running:
+            self._held.pop(item.id, None)
+        for key in self._ours.take(change):
+            self._ears.gang(key)
+        if found := self._ours.get(item.id):
+            self._not_before.pop(found.marker.identity, None)
+
+    def _tell_staleness(self) -> None:
+        if self.seen() is None:
+            log.warning("Slurm does not answer")
+        else:
+            log.info("Slurm answers")
+        self._ears.everything()
+
+
+def _matters(change: Change[Node]) -> bool:
+    """Whether more changed than what jobs take of a node."""
+    old, new = change.before, change.after
+    return old is None or new is None or _standing(old) != _standing(new)
+
+
+def _standing(node: Node) -> tuple[object, ...]:
+    state = node.state
+    return (
+        (state.drain, state.down, state.external, state.drain and state.busy),
+        node.reason,
+        node.comment,
+        node.partitions,
+        node.topology,
+        node.features,
+        node.active_features,
+        node.gres,
+        node.cpus,
+        node.memory,
+        node.address,
+    )
+
+
+def _known(table: Table[Any]) -> bool:
+    return table.as_of is not None and table.unknown_since is None

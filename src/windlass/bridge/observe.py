@@ -1,0 +1,145 @@
+"""Reads all that one gang is decided by, from copies; Slurm itself is asked only what a job of
+several nodes was given."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from windlass.bridge import submission
+from windlass.bridge.crowding import crowded
+from windlass.bridge.devices import DEFAULT, DeviceMap
+from windlass.bridge.feasible import Feasible
+from windlass.bridge.gang import Gang, GangKey
+from windlass.bridge.identity import Asker, Identity, Policy, Verdict, settled
+from windlass.bridge.link import Link, Seen
+from windlass.bridge.observed import Host, Observed, SlurmSide
+from windlass.bridge.phases.bind import single
+from windlass.bridge.queue_places import QueuePlaces
+from windlass.bridge.standing import standing
+from windlass.bridge.submission import Settings
+from windlass.bridge.workloads import choosing
+from windlass.bridge.workloads.assembling import live
+from windlass.bridge.world import World, job_id
+from windlass.kube.objects import Node, Pod
+from windlass.slurm.model import Job
+from windlass.values.hostlist import expand
+
+NOBODY = Verdict(Identity())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What an administrator decided."""
+
+    settings: Settings
+    devices: DeviceMap = DEFAULT
+    policy: Policy = field(default_factory=Policy)
+
+
+class Observer:
+    def __init__(self, world: World, link: Link, rules: Rules, now: Callable[[], datetime]) -> None:
+        self._world = world
+        self._link = link
+        self._rules = rules
+        self._now = now
+        self._places = QueuePlaces()
+        self.feasible = Feasible(world.nodes)
+
+    async def observe(self, key: GangKey) -> Observed:
+        pods = self._world.gang(key)
+        gang = self._gang(pods)
+        seen = Observed(
+            key=key,
+            pods=tuple(pods),
+            gang=gang,
+            verdict=self._verdict(gang) if gang else NOBODY,
+            settings=self._rules.settings,
+            hosts=self._hosts(pods),
+            slurm=None,
+            now=self._now(),
+        )
+        known = self._link.seen()
+        if known is None:
+            return seen
+        slurm = SlurmSide(jobs=self._link.ours(key), noted=_noted(pods, known))
+        return replace(seen, slurm=await self._completed(replace(seen, slurm=slurm), slurm, known))
+
+    def _gang(self, pods: list[Pod]) -> Gang | None:
+        there = live(pods)
+        return choosing.gang(there, self._world.around, self._rules.devices) if there else None
+
+    def _verdict(self, gang: Gang) -> Verdict:
+        namespace = self._world.namespace(gang.key.namespace)
+        asker = Asker(gang.key.namespace, annotations=namespace.annotations or {})
+        return settled(asker, gang.owners_wishes, gang.own_wishes, self._rules.policy)
+
+    def _hosts(self, pods: Iterable[Pod]) -> dict[str, Host]:
+        """Those that are not well."""
+        named = {pod.spec.node_name for pod in pods if pod.spec.node_name}
+        found = {name: _host(self._world.node(name)) for name in named}
+        return {name: host for name, host in found.items() if host is not Host.WELL}
+
+    # --- Slurm ---------------------------------------------------------------------------------
+
+    async def _completed(self, seen: Observed, slurm: SlurmSide, known: Seen) -> SlurmSide:
+        """What is dear to find out, where it is needed."""
+        if seen.gang is None:
+            return slurm
+        current = standing(seen, slurm).current
+        if current is None or current.job.state.pending:
+            return self._before(seen, seen.gang, slurm, known, current.job if current else None)
+        return await self._after(seen, slurm, known, current.job)
+
+    def _before(
+        self, seen: Observed, gang: Gang, slurm: SlurmSide, known: Seen, job: Job | None
+    ) -> SlurmSide:
+        partition = gang.wishes.partition or self._rules.settings.partition
+        identity = submission.marker(gang, self._rules.settings).identity
+        specs = [pod.spec for pod in live(seen.pods)]
+        return replace(
+            slurm,
+            nodes=self.feasible.nodes(specs, known.nodes, partition),
+            submit_in=self._link.submit_in(identity),
+            ahead=self._places.ahead(job.id, known.jobs.values(), known.as_of) if job else None,
+        )
+
+    async def _after(self, seen: Observed, slurm: SlurmSide, known: Seen, job: Job) -> SlurmSide:
+        unbound = any(not pod.spec.node_name for pod in live(seen.pods))
+        if not unbound or not job.state.running:
+            return slurm
+        called, nodes = self.feasible.names().kube, expand(job.nodes)
+        held = () if single(job) else await self._link.held(job.id)
+        crowds = (
+            each
+            for name in nodes
+            if (each := called.get(name))
+            and crowded(
+                self._there(each, known), known.nodes.get(name), job.id, self._rules.devices
+            )
+        )
+        return replace(
+            slurm,
+            kube=called,
+            threads={name: known.nodes[name].threads or 1 for name in nodes if name in known.nodes},
+            held=held or (),
+            crowded=frozenset(crowds),
+        )
+
+    def _there(self, node: str, known: Seen) -> Iterator[tuple[Pod, Job | None]]:
+        """The pods on a node, each with its job."""
+        for pod in self._world.on(node):
+            number = job_id(pod)
+            if number is not None:
+                yield pod, known.job(number)
+
+
+def _noted(pods: Iterable[Pod], known: Seen) -> dict[int, Job]:
+    numbers = {number for pod in pods if (number := job_id(pod)) is not None}
+    return {number: job for number in numbers if (job := known.job(number))}
+
+
+def _host(node: Node | None) -> Host:
+    if node is None:
+        return Host.GONE
+    ready = (each.status for each in node.status.conditions or () if each.type == "Ready")
+    return Host.SILENT if next(ready, "True") == "Unknown" else Host.WELL

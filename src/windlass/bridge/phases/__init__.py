@@ -1,0 +1,1 @@
+"""One behaviour, one file; `deciding` has their order."""

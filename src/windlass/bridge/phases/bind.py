@@ -1,0 +1,98 @@
+"""A job that runs has its pods bound, each to the node of its rank."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from windlass.bridge import words
+from windlass.bridge.gang import Gang, Member
+from windlass.bridge.observed import Observed, SlurmSide, bound, kept
+from windlass.bridge.placing import Place, Placement, place, places
+from windlass.bridge.plan import Seat, Target
+from windlass.bridge.world import job_id
+from windlass.kube.objects import Pod
+from windlass.slurm.model import Job
+from windlass.values.hostlist import expand
+from windlass.values.key import Key
+from windlass.values.reason import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    seats: tuple[Seat, ...] = ()
+    waiting: tuple[tuple[Target, Reason], ...] = ()
+    """Who has no seat yet, and why."""
+
+
+def bind(seen: Observed, slurm: SlurmSide, job: Job) -> Binding:
+    assert seen.gang is not None
+    pods = {pod.metadata.key: pod for pod in seen.pods}
+    free = [each for each in seen.gang.members if each.pod and not bound(pods[each.pod])]
+    if not free:
+        return Binding()
+    placement = place(seen.gang.members, _places(slurm, job), _taken(seen.gang, pods, slurm, job))
+    seats, waiting = [], []
+    for member in free:
+        found = _seat(member, placement, pods, slurm, job)
+        if isinstance(found, Seat):
+            seats.append(found)
+        else:
+            waiting.append((_target(member), found))
+    return Binding(tuple(seats), tuple(waiting))
+
+
+def single(job: Job) -> bool:
+    """Whether a job has one node, so that nothing is left to be asked."""
+    return job.node_count == 1 or ("[" not in job.nodes and "," not in job.nodes)
+
+
+def _places(slurm: SlurmSide, job: Job) -> tuple[Place, ...]:
+    if slurm.held:
+        return places(slurm.held, slurm.threads)
+    return tuple(Place(node) for node in expand(job.nodes))
+
+
+def _taken(gang: Gang, pods: dict[Key, Pod], slurm: SlurmSide, job: Job) -> dict[int, str]:
+    """Who has a node of this job, or had it noted when we were stopped."""
+    theirs = {ours: name for name, ours in slurm.kube.items()}
+    taken = {}
+    for member in gang.members:
+        pod = pods.get(member.pod) if member.pod else None
+        if pod is not None and job_id(pod) == job.id and (host := _host(pod)) in theirs:
+            taken[member.index] = theirs[host]
+    return taken
+
+
+def _host(pod: Pod) -> str:
+    return pod.spec.node_name or (pod.metadata.annotations or {}).get(words.NODE, "")
+
+
+def _seat(
+    member: Member, placement: Placement, pods: dict[Key, Pod], slurm: SlurmSide, job: Job
+) -> Seat | Reason:
+    theirs = placement.seats.get(member.index)
+    if theirs is None:
+        return Reason("SlurmJobFull", f"Slurm job {job.id} has no room for it")
+    node = slurm.kube.get(theirs)
+    if node is None:
+        return Reason("NodeUnknown", f"Slurm chose {theirs}, which is no node of Kubernetes")
+    if node in slurm.crowded:
+        sentence = f"pods of an ended job still run on {node}; it waits until they are gone"
+        return Reason("NodeNotYetFree", sentence)
+    assert member.pod is not None
+    pod = pods[member.pod]
+    noted = job_id(pod) == job.id and _host(pod) == node and kept(pod)
+    finalizers = tuple(pod.metadata.finalizers or ())
+    return Seat(_target(member), job.id, node, noted, finalizers)
+
+
+def _target(member: Member) -> Target:
+    assert member.pod is not None
+    return Target(member.pod, member.uid)
+
+
+def unbound(seen: Observed) -> Iterator[Target]:
+    """The pods of the gang that live and have no node."""
+    assert seen.gang is not None
+    for member in seen.gang.members:
+        if member.pod is not None and not member.host:
+            yield Target(member.pod, member.uid)

@@ -1,0 +1,114 @@
+"""What a pass over a gang decided: a closed vocabulary. One executor carries it out."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from windlass.bridge.marker import Marker
+from windlass.slurm.specs import JobSpec
+from windlass.values.key import Key
+from windlass.values.reason import Reason
+
+# --- in Slurm ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Make the job of a gang: there is none."""
+
+    marker: Marker
+    spec: JobSpec
+    pods: tuple["Target", ...]
+    """Who is told if Slurm refuses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateJob:
+    """Change a job that waits."""
+
+    job: int
+    spec: JobSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the pods of a job ended; `code` is None where they never ran to an end."""
+
+    sentence: str
+    code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndJob:
+    """End a job whose pods are gone, and let accounting say how."""
+
+    job: int
+    outcome: Outcome
+
+
+# --- in Kubernetes ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """This pod, and not another that has taken its name."""
+
+    key: Key
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Note job and node on a pod, hold it with our finalizer, and bind it."""
+
+    pod: Target
+    job: int
+    node: str
+    noted: bool = False
+    """Whether all that is to be noted is on the pod already."""
+    finalizers: tuple[str, ...] = ()
+    """Those that are on the pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Take our finalizer off: nothing of the pod is left to tell Slurm."""
+
+    pod: Target
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePod:
+    """With its own grace."""
+
+    pod: Target
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """Have PodScheduled=False with this reason."""
+
+    pod: Target
+    reason: Reason
+    since: str
+    """When the condition became false, as Kubernetes writes it."""
+    now: str
+    event: bool
+    """Whether the code is another than before, so that an event is worth it."""
+
+
+Action: TypeAlias = Submit | UpdateJob | EndJob | Seat | Release | DeletePod | Explain
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Stages in their order: the actions of one are done side by side, and the next comes only if
+    none failed."""
+
+    stages: tuple[tuple[Action, ...], ...] = ()
+    again: float | None = None
+    """When to look again if nothing wakes us."""
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        return tuple(action for stage in self.stages for action in stage)

@@ -1,0 +1,68 @@
+"""Who has to look when something changes."""
+
+from collections.abc import Callable
+
+from windlass.bridge.feasible import Feasible, lasting
+from windlass.bridge.gang import GangKey
+from windlass.bridge.link import Ears, Link
+from windlass.bridge.world import World
+from windlass.kube.objects import Node, Pod
+from windlass.kube.queue import Queue
+
+
+def wire(
+    world: World, link: Link, queue: Queue[GangKey], feasible: Feasible, nodes: Callable[[], None]
+) -> None:
+    """Wake gangs and, with `nodes`, whoever looks after Slurm's nodes."""
+    waking = Waking(world, link, queue)
+    world.wake = queue.add
+    world.nodes.subscribe(waking.host)
+    world.namespaces.subscribe(lambda *_: waking.waiting())
+    world.nodes.subscribe(lambda *_: nodes())
+
+    def slurm_node(_: str) -> None:
+        feasible.slurm_changed()
+        waking.waiting()
+        nodes()
+
+    def everything() -> None:
+        feasible.slurm_changed()
+        waking.everything()
+        nodes()
+
+    link.listen(Ears(queue.add, slurm_node, everything))
+
+
+class Waking:
+    def __init__(self, world: World, link: Link, queue: Queue[GangKey]) -> None:
+        self._world = world
+        self._link = link
+        self._queue = queue
+
+    def host(self, old: Node | None, new: Node | None) -> None:
+        """A node that takes others, or none at all, concerns all that waits; its end, its pods."""
+        if old is None or new is None or lasting(old) != lasting(new):
+            self.waiting()
+        item = new or old
+        if item is not None and (new is None or old is None or _ready(old) != _ready(new)):
+            for pod in self._world.on(item.metadata.name):
+                self._wake(pod)
+
+    def waiting(self) -> None:
+        """Many nodes change at once: those that wait look when all of them have."""
+        for key in self._world.gangs():
+            if any(not pod.spec.node_name for pod in self._world.gang(key)):
+                self._queue.add_after(key, 1.0)
+
+    def everything(self) -> None:
+        for key in {*self._world.gangs(), *self._link.keys()}:
+            self._queue.add(key)
+
+    def _wake(self, pod: Pod) -> None:
+        key = self._world.gang_of(pod)
+        if key is not None:
+            self._queue.add(key)
+
+
+def _ready(node: Node) -> str:
+    return next((e.status for e in node.status.conditions or () if e.type == "Ready"), "")
