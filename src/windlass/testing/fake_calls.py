@@ -155,9 +155,11 @@ def new_nodes(slurm: FakeCluster, asked: Asked) -> wire.Answer:
     names = expand(words["NodeName"])
     if any(name in slurm.nodes for name in names):
         raise Rejected(Errno.ESLURM_NODE_ALREADY_EXISTS)
-    for name in names:
+    addresses = expand(words.get("NodeAddr", "")) or names
+    for place, name in enumerate(names):
         node = wire.WireNode(name=name, hostname=name, state=["IDLE", words["State"]])
-        node.address, node.partitions = words.get("NodeAddr", name), ["all"]
+        node.address, node.partitions = addresses[min(place, len(addresses) - 1)], ["all"]
+        node.gres, node.topology = words.get("Gres", "").strip('"'), words.get("Topology", "")
         node.cpus, node.real_memory = int(words.get("CPUs", 1)), int(words.get("RealMemory", 1))
         node.features = [each for each in words.get("Feature", "").split(",") if each]
         slurm.nodes[name] = node

@@ -8,10 +8,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from windlass.bridge import words
+from windlass.bridge.devices import DEFAULT
 from windlass.bridge.ends import Cancels
 from windlass.bridge.executor import Executor, Telling
 from windlass.bridge.gang import GangKey
 from windlass.bridge.link import Link
+from windlass.bridge.node_plan import NodeRules
+from windlass.bridge.node_room import KEY, NodeRoom
 from windlass.bridge.observe import Observer, Rules
 from windlass.bridge.reconciler import Reconciler
 from windlass.bridge.submission import Settings
@@ -172,13 +175,16 @@ async def started(stage: Stage) -> list[asyncio.Task[None]]:
     observer = Observer(world, link, Rules(settings=SETTINGS), stage.moment)
     executor = Executor(stage.kube, link, Cancels(link), Telling(stage.told, stage.moment))
     queue = Queue[GangKey](clock)
-    wire(world, link, queue, observer.feasible, lambda: None)
+    nodes = Queue[str](clock)
+    wire(world, link, queue, observer.feasible, lambda: nodes.add(KEY))
+    room = NodeRoom(world, link, NodeRules(SETTINGS.cluster, DEFAULT, ("DiskPressure",)))
     tasks = [asyncio.create_task(mirror.run())]
     await mirror.synced()
     tasks.append(asyncio.create_task(link.run()))
     reconciler = Reconciler(observer, executor)
     controller = Controller("gangs", reconciler.reconcile, queue)
     tasks.append(asyncio.create_task(controller.run()))
+    tasks.append(asyncio.create_task(Controller(KEY, room.reconcile, nodes).run()))
     return tasks
 
 

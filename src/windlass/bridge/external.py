@@ -1,0 +1,137 @@
+"""What a labelled node of Kubernetes is as an EXTERNAL node of Slurm. Pure.
+
+What kubelet keeps for itself is not Slurm's to give, so what counts is what can be allocated, and
+less is told rather than more: CPUs rounded down to whole cores, memory to `STEP`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from windlass.bridge import words
+from windlass.bridge.devices import DeviceMap
+from windlass.bridge.names import slurm_name
+from windlass.kube.objects import Node
+from windlass.slurm import model
+from windlass.values import gres
+from windlass.values.gres import Gres
+from windlass.values.quantity import Quantity
+
+STEP: Final = 64
+"""MiB. A kernel that keeps a little more for itself makes no other node."""
+SMT: Final = "feature.node.kubernetes.io/cpu-hardware_multithreading"
+"""Node Feature Discovery's label."""
+MEBIBYTE: Final = 2**20
+NANO: Final = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class External:
+    name: str
+    address: str
+    cpus: int
+    threads: int
+    memory: int
+    gres: tuple[Gres, ...] = ()
+    features: tuple[str, ...] = ()
+    topology: str = ""
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """Nodes of one shape are made by one call."""
+        return (self.cpus, self.threads, self.memory, self.gres, self.features, self.topology)
+
+    @property
+    def line(self) -> str:
+        return line((self,))
+
+    def same_hardware(self, node: model.Node) -> bool:
+        """What can only be changed by making the node anew."""
+        return (self.cpus, self.memory, self.address, _counts(self.gres)) == (
+            node.cpus,
+            node.memory,
+            node.address,
+            _counts(gres.parse(node.gres)),
+        )
+
+
+def external(host: Node, devices: DeviceMap) -> External | None:
+    """None for a node that nobody labelled, or that has nothing to give yet."""
+    notes = host.metadata.annotations or {}
+    if words.EXTERNAL_NODE not in (host.metadata.labels or {}):
+        return None
+    amounts = host.status.allocatable or host.status.capacity or {}
+    has = {name: Quantity.parse(_text(amount)) for name, amount in amounts.items()}
+    threads = 2 if (host.metadata.labels or {}).get(SMT) == "true" else 1
+    cpus = has.get("cpu", Quantity(0)).nano // NANO // threads * threads
+    memory = has.get("memory", Quantity(0)).nano // (NANO * MEBIBYTE) // STEP * STEP
+    address = _address(host)
+    if not (cpus and memory and address):
+        return None
+    return External(
+        name=slurm_name(host),
+        address=address,
+        cpus=cpus,
+        threads=threads,
+        memory=memory,
+        gres=tuple(_gres(has, devices)),
+        features=_listed(notes.get(words.EXTERNAL_NODE_PARTITIONS, "")),
+        topology=notes.get(words.TOPOLOGY, ""),
+    )
+
+
+def line(several: tuple[External, ...]) -> str:
+    """As slurm.conf would describe nodes of one shape.
+
+    The address is an IP in any case: slurmctld waits for names that do not resolve, under locks.
+    """
+    one = several[0]
+    parts = [
+        f"NodeName={','.join(each.name for each in several)}",
+        f"NodeAddr={','.join(each.address for each in several)}",
+        f"CPUs={one.cpus} Sockets=1 CoresPerSocket={one.cpus // one.threads}",
+        f"ThreadsPerCore={one.threads} RealMemory={one.memory} State=EXTERNAL",
+    ]
+    if one.features:
+        parts.append(f"Feature={','.join(one.features)}")
+    if one.topology:
+        parts.append(f"Topology={one.topology}")
+    if one.gres:
+        parts.append(f'Gres="{",".join(str(each) for each in one.gres)}"')
+        parts.append(f'GresConf="{"|".join(_devices(each) for each in one.gres)}"')
+    return " ".join(parts)
+
+
+def _devices(one: Gres) -> str:
+    """slurmctld wants a file for each device, and opens none."""
+    kind = [f"type={one.type}"] if one.type else []
+    files = [f"file={one.type or one.name}-{number}" for number in range(one.count)]
+    return ",".join([f"count={one.count}", f"name={one.name}", *kind, *files])
+
+
+def _gres(has: Mapping[str, Quantity], devices: DeviceMap) -> Iterator[Gres]:
+    sums: dict[tuple[str, str], int] = {}
+    for resource, amount in has.items():
+        target = devices.target(resource)
+        if target is not None and target.plugin == "gres" and amount.nano > 0:
+            at = target.name, target.type
+            sums[at] = sums.get(at, 0) + amount.nano // NANO
+    for (name, kind), count in sorted(sums.items()):
+        yield Gres(name, kind, count)
+
+
+def _counts(several: tuple[Gres, ...]) -> dict[tuple[str, str], int]:
+    return {(one.name, one.type): one.count for one in several}
+
+
+def _address(host: Node) -> str:
+    every = host.status.addresses or ()
+    return next((each.address for each in every if each.type == "InternalIP"), "")
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _text(amount: str | float) -> str | int:
+    return amount if isinstance(amount, int) else str(amount)

@@ -1,0 +1,73 @@
+"""Kubernetes nodes as nodes of Slurm: one pass over all of them, coalesced."""
+
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+from windlass.bridge.link import Link
+from windlass.bridge.node_plan import NodeRules, decide
+from windlass.bridge.world import World
+from windlass.kube.controller import Requeue
+from windlass.slurm import requests
+from windlass.slurm.call import Request
+from windlass.slurm.errors import Absent, Busy, Errno, Refused, SlurmError
+from windlass.slurm.model import Node
+from windlass.slurm.writes import NodeWriter, batches
+from windlass.values.hostlist import fold
+
+R = TypeVar("R")
+KEY: Final = "nodes"
+REST: Final = 1.0
+IN_A_URL: Final = 500
+
+
+class NodeRoom:
+    def __init__(self, world: World, link: Link, rules: NodeRules) -> None:
+        self._world = world
+        self._link = link
+        self._rules = rules
+
+    async def reconcile(self, _: str) -> Requeue:
+        seen = self._link.seen()
+        if seen is None:
+            return Requeue.never()
+        plan = decide(self._world.nodes, seen.nodes, self._rules)
+        failures: list[SlurmError] = []
+        for line in plan.create:
+            failures += await self._create(line)
+        made, _places = batches(plan.update)
+        for batch in made:
+            failed = await NodeWriter(self).change(batch.names, batch.update)
+            failures += [each for each in failed.values() if not isinstance(each, Absent)]
+        failures += await self._forget(plan.forget, seen.nodes)
+        if failures:
+            raise failures[0]
+        return Requeue(rest=REST)
+
+    async def send(self, request: Request[R]) -> R:
+        """For the writer of nodes."""
+        return await self._link.write(request)
+
+    async def _create(self, line: str) -> list[SlurmError]:
+        try:
+            await self._link.write(requests.create_nodes(line))
+        except Refused as error:
+            if error.errno == Errno.ESLURM_NODE_ALREADY_EXISTS:
+                return []  # the mirror will show it
+            return [error]
+        except SlurmError as error:
+            return [error]
+        return []
+
+    async def _forget(self, names: tuple[str, ...], known: Mapping[str, Node]) -> list[SlurmError]:
+        """A node that got a job by then is refused by Slurm, and stays until that has ended."""
+        failures: list[SlurmError] = []
+        there = sorted(name for name in names if name in known)
+        for start in range(0, len(there), IN_A_URL):
+            those = sorted(there[start : start + IN_A_URL], key=lambda name: (len(name), name))
+            try:
+                await self._link.write(requests.delete_node(fold(those)))
+            except (Absent, Busy):
+                continue
+            except SlurmError as error:
+                failures.append(error)
+        return failures
