@@ -14,7 +14,7 @@ from windlass.local.errors import LocalError
 from windlass.local.layout import Folders
 from windlass.local.pki import utc
 from windlass.local.progress import Display
-from windlass.mains import doctor, nodeset, operator
+from windlass.mains import bridge, doctor, nodeset, operator
 from windlass.mains.up import up
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.add_typer(local.app, name="local")
 app.add_typer(doctor.app, name="doctor")
 app.add_typer(operator.app, name="operator")
 app.add_typer(nodeset.app, name="nodeset")
+app.add_typer(bridge.app, name="bridge")
 
 
 def folders() -> Folders:

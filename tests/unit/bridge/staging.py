@@ -8,24 +8,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from windlass.bridge import words
-from windlass.bridge.devices import DEFAULT
-from windlass.bridge.ends import Cancels
-from windlass.bridge.executor import Executor, Telling
-from windlass.bridge.gang import GangKey
+from windlass.bridge.engine import Design, Engine, Gauges, Hands
 from windlass.bridge.link import Link
-from windlass.bridge.node_plan import NodeRules
-from windlass.bridge.node_room import KEY, NodeRoom
-from windlass.bridge.observe import Observer, Rules
-from windlass.bridge.reconciler import Reconciler
+from windlass.bridge.observe import Rules
 from windlass.bridge.submission import Settings
-from windlass.bridge.waking import wire
-from windlass.bridge.world import OPTIONAL, World, watches
+from windlass.bridge.world import OPTIONAL
 from windlass.kube import kinds, requests
-from windlass.kube.controller import Controller
 from windlass.kube.events import Happening
 from windlass.kube.kinds import Kind
-from windlass.kube.queue import Queue
-from windlass.kube.reflector import Mirror
+from windlass.kube.metrics import Metrics
 from windlass.kube.wire import Document
 from windlass.slurm import wire as slurm_wire
 from windlass.slurm.tokens import StaticToken
@@ -168,23 +159,14 @@ async def started(stage: Stage) -> list[asyncio.Task[None]]:
 
         return opened()
 
-    watched = watches(words.SCHEDULER)
-    mirror = Mirror(stage.kube, watched)
-    world = World(mirror, watched)
     link = Link(SETTINGS.cluster, StaticToken("it is me"), stage.time, dial)
-    observer = Observer(world, link, Rules(settings=SETTINGS), stage.moment)
-    executor = Executor(stage.kube, link, Cancels(link), Telling(stage.told, stage.moment))
-    queue = Queue[GangKey](clock)
-    nodes = Queue[str](clock)
-    wire(world, link, queue, observer.feasible, lambda: nodes.add(KEY))
-    room = NodeRoom(world, link, NodeRules(SETTINGS.cluster, DEFAULT, ("DiskPressure",)))
-    tasks = [asyncio.create_task(mirror.run())]
-    await mirror.synced()
+    design = Design(rules=Rules(settings=SETTINGS), conditions=("DiskPressure",))
+    hands = Hands(stage.kube, stage.kube, stage.told)
+    engine = Engine(hands, link, design, Gauges(clock, stage.moment, Metrics()))
+    tasks = [asyncio.create_task(engine.mirror.run())]
+    await engine.mirror.synced()
     tasks.append(asyncio.create_task(link.run()))
-    reconciler = Reconciler(observer, executor)
-    controller = Controller("gangs", reconciler.reconcile, queue)
-    tasks.append(asyncio.create_task(controller.run()))
-    tasks.append(asyncio.create_task(Controller(KEY, room.reconcile, nodes).run()))
+    tasks += [asyncio.create_task(each.run(lambda: None)) for each in engine.working]
     return tasks
 
 
