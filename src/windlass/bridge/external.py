@@ -21,6 +21,7 @@ STEP: Final = 64
 """MiB. A kernel that keeps a little more for itself makes no other node."""
 SMT: Final = "feature.node.kubernetes.io/cpu-hardware_multithreading"
 """Node Feature Discovery's label."""
+GPU: Final = "gpu"
 MEBIBYTE: Final = 2**20
 NANO: Final = 10**9
 
@@ -74,7 +75,7 @@ def external(host: Node, devices: DeviceMap) -> External | None:
         cpus=cpus,
         threads=threads,
         memory=memory,
-        gres=tuple(_gres(has, devices)),
+        gres=_tellable(tuple(_gres(has, devices))),
         features=_listed(notes.get(words.EXTERNAL_NODE_PARTITIONS, "")),
         topology=notes.get(words.TOPOLOGY, ""),
     )
@@ -98,7 +99,7 @@ def line(several: tuple[External, ...]) -> str:
         parts.append(f"Topology={one.topology}")
     if one.gres:
         parts.append(f'Gres="{",".join(str(each) for each in one.gres)}"')
-        parts.append(f'GresConf="{"|".join(_devices(each) for each in one.gres)}"')
+        parts += [f'GresConf="{_devices(each)}"' for each in one.gres if each.name == GPU]
     return " ".join(parts)
 
 
@@ -107,6 +108,14 @@ def _devices(one: Gres) -> str:
     kind = [f"type={one.type}"] if one.type else []
     files = [f"file={one.type or one.name}-{number}" for number in range(one.count)]
     return ",".join([f"count={one.count}", f"name={one.name}", *kind, *files])
+
+
+def _tellable(several: tuple[Gres, ...]) -> tuple[Gres, ...]:
+    """slurmctld 26.05 takes GPUs of one kind and nothing beside them, or others without GPUs: it
+    reads one GresConf, wants one for GPUs, and each device in it. Of what it is not told it gives
+    nothing away."""
+    gpus = [one for one in several if one.name == GPU]
+    return (max(gpus, key=lambda one: one.count),) if gpus else several
 
 
 def _gres(has: Mapping[str, Quantity], devices: DeviceMap) -> Iterator[Gres]:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.bridge.staging import Stage, play
 from windlass.bridge import words
-from windlass.bridge.devices import DEFAULT
+from windlass.bridge.devices import DEFAULT, DeviceMap
 from windlass.bridge.external import external
 from windlass.bridge.node_plan import COMMENT, NodeRules, decide
 from windlass.kube import kinds, requests
@@ -76,6 +76,25 @@ def test_a_node_is_told_as_it_is(given: dict[str, Any], line: str) -> None:
     found = external(host(**given), DEFAULT)
     assert found is not None
     assert found.line == line
+
+
+@pytest.mark.parametrize(
+    ("amounts", "told"),
+    [
+        ({"nvidia.com/gpu": "2", "example.com/nic": "1"}, ["gpu:2"]),
+        ({"nvidia.com/mig-1g.5gb": "4", "nvidia.com/mig-2g.10gb": "2"}, ["gpu:1g.5gb:4"]),
+        ({"example.com/nic": "1", "example.com/fpga": "3"}, ["fpga:3", "nic:1"]),
+    ],
+)
+def test_only_devices_that_slurm_can_be_told_together_are_told(
+    amounts: dict[str, str], told: list[str]
+) -> None:
+    more = {"example.com/nic": "gres/nic", "example.com/fpga": "gres/fpga"}
+    devices = DeviceMap((*DEFAULT.targets, *DeviceMap.parse(more).targets))
+    found = external(host(amounts={**AMOUNTS, **amounts}), devices)
+    assert found is not None
+    assert [str(one) for one in found.gres] == told
+    assert found.line.count("GresConf") == sum(one.startswith("gpu") for one in told)
 
 
 @pytest.mark.parametrize("given", [{"labels": {}}, {"amounts": {}}, {"address": ""}])
