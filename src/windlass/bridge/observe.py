@@ -109,14 +109,8 @@ class Observer:
             return slurm
         called, nodes = self.feasible.names().kube, expand(job.nodes)
         held = () if single(job) else await self._link.held(job.id)
-        crowds = (
-            each
-            for name in nodes
-            if (each := called.get(name))
-            and crowded(
-                self._there(each, known), known.nodes.get(name), job.id, self._rules.devices
-            )
-        )
+        hosts = [called[name] for name in nodes if name in called]
+        crowds = (each for each in hosts if crowded(self._there(each, known), job.id))
         return replace(
             slurm,
             kube=called,
