@@ -158,8 +158,8 @@ class Link:
             return await self._line.send(request)
         finally:
             if self._mirror is not None and not request.safe:
-                self._mirror.jobs.nudge()
-                self._mirror.nodes.nudge()
+                of_jobs = request.path.startswith("/job")
+                (self._mirror.jobs if of_jobs else self._mirror.nodes).nudge()
 
     def _later(self, seconds: Seconds) -> Instant:
         return Instant(self._clock.now() + seconds)

@@ -18,7 +18,12 @@ def wire(
     world.wake = queue.add
     world.nodes.subscribe(waking.host)
     world.namespaces.subscribe(lambda *_: waking.waiting())
-    world.nodes.subscribe(lambda *_: nodes())
+
+    def kube_node(old: Node | None, new: Node | None) -> None:
+        if old is None or new is None or _told(old) != _told(new):
+            nodes()
+
+    world.nodes.subscribe(kube_node)
 
     def slurm_node(_: str) -> None:
         feasible.slurm_changed()
@@ -62,6 +67,14 @@ class Waking:
         key = self._world.gang_of(pod)
         if key is not None:
             self._queue.add(key)
+
+
+def _told(node: Node) -> tuple[object, ...]:
+    """What of a node Slurm is told; its heartbeats are none of it."""
+    conditions = [(each.type, each.status) for each in node.status.conditions or ()]
+    meta, status = node.metadata, node.status
+    amounts = status.allocatable, status.capacity, status.addresses
+    return meta.labels, meta.annotations, node.spec.unschedulable, amounts, conditions
 
 
 def _ready(node: Node) -> str:

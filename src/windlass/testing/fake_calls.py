@@ -9,7 +9,15 @@ from msgspec import json
 from windlass.slurm import wire
 from windlass.slurm.call import Response
 from windlass.slurm.errors import Errno
-from windlass.testing.fake_cluster import BASES, FakeCluster, Rejected, changed, not_found, number
+from windlass.testing.fake_cluster import (
+    BASES,
+    FakeCluster,
+    Rejected,
+    changed,
+    cpus_on_node,
+    not_found,
+    number,
+)
 from windlass.values.hostlist import expand
 from windlass.values.malformed import Malformed
 
@@ -302,7 +310,11 @@ def requeue_jobs(slurm: FakeCluster, asked: Asked) -> wire.Answer:
 
 def get_resources(slurm: FakeCluster, asked: Asked) -> wire.Answer:
     job = slurm.job(asked.name)
-    held = [wire.WireNodeAllocation(node=name) for name in expand(job.nodes)]
+    held = [
+        wire.WireNodeAllocation(node=name, core_bitmap=hex((1 << cpus_on_node(job, node)) - 1))
+        for name in expand(job.nodes)
+        if (node := slurm.nodes.get(name))
+    ]
     return wire.ResourcesAnswer(nodes=held)
 
 

@@ -34,6 +34,8 @@ class Storm:
         self.stage = stage
         self.chance = random.Random(seed)
         self.made = 0
+        self.made_for_jobs = 0
+        self.owners: list[dict[str, Any]] = []
         self.rough = True
         self.submitted: dict[str, int] = {}
         """By the uid of a pod."""
@@ -59,13 +61,17 @@ class Storm:
             if phase == "Pending" and not leaving:
                 await self.stage.phase(name, "Running")
             elif self.chance.random() < (0.3 if leaving else 0.04):
-                code = self.chance.choice([0, 0, 1])
+                owned = "ownerReferences" in pod["metadata"]
+                if owned and not leaving and not self.rough:
+                    continue
+                code = 1 if owned else self.chance.choice([0, 0, 1])
                 await self.stage.phase(name, "Failed" if code or leaving else "Succeeded", code)
         self.stage.kube.tick()
 
     async def people(self) -> None:
         acts = {
-            self.make: 30,
+            self.make: 25,
+            self.gang: 5,
             self.remove: 5,
             self.cancel: 5,
             self.stage.restart: 4,
@@ -80,6 +86,28 @@ class Storm:
         if self.made < 12:
             self.made += 1
             await self.stage.pod(f"p{self.made}", cpus=self.chance.choice([1, 1, 2]))
+
+    async def gang(self) -> None:
+        """A Job of two pods on two nodes; `controllers` makes them."""
+        if not self.owners:
+            spec = {"parallelism": 2, "completions": 2, "completionMode": "Indexed"}
+            made = await self.stage.create(kinds.JOB, "job", spec=spec)
+            meta = made.metadata
+            owner = {"apiVersion": "batch/v1", "kind": "Job", "name": meta.name, "uid": meta.uid}
+            self.owners.append({**owner, "controller": True})
+
+    async def controllers(self) -> None:
+        """A place of a Job whose pod failed or is being deleted gets another."""
+        for owner in self.owners:
+            for index in (0, 1):
+                if not any(_fills(pod, owner["uid"], index) for pod in self.pods()):
+                    self.made_for_jobs += 1
+                    await self.stage.pod(
+                        f"{owner['name']}-{index}-{self.made_for_jobs}",
+                        ownerReferences=[owner],
+                        labels={words.COMPLETION_INDEX: str(index)},
+                        annotations={f"{words.JOB_PREFIX}min-nodes": "2"},
+                    )
 
     async def remove(self) -> None:
         if present := [pod["metadata"]["name"] for pod in self.pods()]:
@@ -152,6 +180,7 @@ class Storm:
             await self.around()
 
     async def around(self) -> None:
+        await self.controllers()
         self.schedule()
         await self.kubelets()
         self.check()
@@ -159,8 +188,15 @@ class Storm:
         self.check()
 
 
-def _uid(job: WireJob) -> str:
-    return str(json.loads(job.admin_comment)["windlass"]["uid"])
+def _mark(job: WireJob) -> dict[str, str]:
+    return dict(json.loads(job.admin_comment)["windlass"])
+
+
+def _fills(pod: dict[str, Any], owner: str, index: int) -> bool:
+    meta = pod["metadata"]
+    owners = [each["uid"] for each in meta.get("ownerReferences") or ()]
+    mine = owners == [owner] and meta["labels"].get(words.COMPLETION_INDEX) == str(index)
+    return mine and pod["status"]["phase"] != "Failed" and "deletionTimestamp" not in meta
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -172,8 +208,9 @@ def test_nothing_is_lost_and_nothing_used_twice(seed: int, monkeypatch: pytest.M
         answer = await heard(slurm, message)
         storm = storms[0]
         if message.target.endswith("/job/submit") and answer.status == 200:
-            uid = _uid(max(slurm.cluster.jobs.values(), key=lambda job: job.job_id))
-            storm.submitted[uid] = storm.submitted.get(uid, 0) + 1
+            mark = _mark(max(slurm.cluster.jobs.values(), key=lambda job: job.job_id))
+            if mark["kind"] == "Pod":
+                storm.submitted[mark["uid"]] = storm.submitted.get(mark["uid"], 0) + 1
         if message.method != "GET" and storm.lose():
             raise slurm_errors.Unavailable("the connection broke", sent=True)
         return answer
