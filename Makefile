@@ -27,11 +27,12 @@ check: $(UV) ## format, lint, types, layers, unit tests, generated files: under 
 	$(RUN) lint-imports --no-cache | tail -n 2
 	$(RUN) python -m tools.reference --check
 	$(RUN) python -m tools.crds --check
-	$(RUN) pytest tests/unit tests/sim --quiet
+	$(RUN) pytest tests/unit --quiet
 
 # What takes minutes to build is built first: a test that is not done in five is called hung.
 test: check packages ## every test there is, on real servers and a real cluster
 	$(WINDLASS) local prepare
+	$(RUN) pytest tests/sim --quiet
 	$(MAKE) --no-print-directory -j 2 simulated-0 simulated-1000
 	$(RUN) pytest tests/contract tests/e2e
 
