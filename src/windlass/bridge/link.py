@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from windlass.bridge.gang import GangKey
 from windlass.bridge.jobs import OurJobs, Ours
@@ -21,7 +21,7 @@ from windlass.slurm.line import Line
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Node, NodeAllocation
 from windlass.slurm.specs import JobSpec
-from windlass.slurm.table import Change, Table
+from windlass.slurm.table import Change
 from windlass.slurm.tokens import Tokens
 from windlass.slurm.transport import Transport
 from windlass.values import backoff
@@ -95,7 +95,7 @@ class Link:
     def seen(self) -> Seen | None:
         """None before the first reading, and from the first question that was not answered."""
         mirror = self._mirror
-        if mirror is None or not (_known(mirror.nodes.table) and _known(mirror.jobs.table)):
+        if mirror is None or not (mirror.nodes.table.known and mirror.jobs.table.known):
             return None
         as_of = mirror.jobs.table.as_of
         assert as_of is not None
@@ -240,7 +240,3 @@ def _standing(node: Node) -> tuple[object, ...]:
         node.memory,
         node.address,
     )
-
-
-def _known(table: Table[Any]) -> bool:
-    return table.as_of is not None and table.unknown_since is None

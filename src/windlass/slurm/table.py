@@ -65,6 +65,11 @@ class Table(Generic[T]):
     since: int | None = None
     """The instant by Slurm's clock from which to ask for changes; None asks for everything."""
 
+    @property
+    def known(self) -> bool:
+        """Whether it was read, and every question since then was answered."""
+        return self.as_of is not None and self.unknown_since is None
+
     def replace(self, items: Mapping[str, T], asked_at: Instant) -> list[Change[T]]:
         """Take a whole new reading and return what it changes."""
         found = changes(self.items, items)

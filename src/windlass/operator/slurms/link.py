@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from windlass.operator.slurms.place import Found, Place
 from windlass.operator.slurms.seen import Occupancy, Seen
@@ -15,7 +15,7 @@ from windlass.slurm.line import Line
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Node
 from windlass.slurm.pace import CALM
-from windlass.slurm.table import Change, Table
+from windlass.slurm.table import Change
 from windlass.slurm.tokens import MintedToken
 from windlass.slurm.transport import Address, HttpTransport, Transport
 from windlass.values import backoff
@@ -67,13 +67,13 @@ class Link:
         """None before the first reading, and from the first question that was not answered: what
         was read before may be wrong by now."""
         mirror = self._mirror
-        if mirror is None or not (_known(mirror.nodes.table) and _known(mirror.jobs.table)):
+        if mirror is None or not (mirror.nodes.table.known and mirror.jobs.table.known):
             return None
         reserved = mirror.reservations.table
         return Seen(
             mirror.nodes.table.items,
             self._occupancy.by_node,
-            reserved.items if _known(reserved) else None,
+            reserved.items if reserved.known else None,
             self._occupancy.by_partition,
         )
 
@@ -178,7 +178,3 @@ def _work(node: Node) -> tuple[object, ...]:
 
 def _standing(node: Node) -> tuple[object, ...]:
     return (node.state, node.reason, node.topology, node.features, node.active_features)
-
-
-def _known(table: Table[Any]) -> bool:
-    return table.as_of is not None and table.unknown_since is None

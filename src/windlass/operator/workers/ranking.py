@@ -30,9 +30,10 @@ def rank(worker: Worker, *, condemned: bool = False) -> Rank:
     return (
         bool(pod.spec.node_name),
         _PHASES.get(pod.status.phase, 2),
-        since is not None or _busy(worker),
+        # A job may be there before the pod counts as ready.
+        since is not None or worker.busy,
         _deletion_cost(annotations.get(labels.POD_DELETION_COST, "")),
-        _busy(worker),
+        worker.busy,
         not condemned,
         _last_end(worker, annotations.get(labels.POD_DEADLINE, "")),
         not _cordoned(worker),
@@ -40,11 +41,6 @@ def rank(worker: Worker, *, condemned: bool = False) -> Rank:
         -since.timestamp() if since else -LAST,
         -created.timestamp() if created else -LAST,
     )
-
-
-def _busy(worker: Worker) -> bool:
-    """A job may be there before the pod counts as ready."""
-    return bool(worker.jobs) or bool(worker.node and worker.node.state.busy)
 
 
 def _deletion_cost(written: str) -> int:
@@ -63,7 +59,7 @@ def _last_end(worker: Worker, written: str) -> float:
         return _deadline(written)
     if worker.jobs:
         return max(float(job.ends_at or LAST) for job in worker.jobs.values())
-    return LAST if _busy(worker) else -LAST
+    return LAST if worker.busy else -LAST
 
 
 def _deadline(written: str) -> float:

@@ -27,6 +27,11 @@ class Worker:
     host: Host | None
 
     @property
+    def busy(self) -> bool:
+        """Whether Slurm says that a job is there."""
+        return bool(self.jobs) or bool(self.node and self.node.state.busy)
+
+    @property
     def leaving(self) -> Leaving:
         meta = self.pod.metadata
         return Leaving(meta.key, meta.uid, self.name, meta.resource_version)

@@ -62,9 +62,7 @@ def _stays_a_while(course: Pass, worker: Worker) -> bool:
     """Whether somebody will read it: not on who leaves without a job to wait for."""
     if going(worker.pod) or finished(worker.pod):
         return False
-    leaves = worker.pod.metadata.name in course.found.leave
-    busy = bool(worker.jobs) or bool(worker.node and worker.node.state.busy)
-    return busy or not leaves
+    return worker.busy or worker.pod.metadata.name not in course.found.leave
 
 
 def waits(pod: Pod, now: datetime) -> float:
