@@ -33,6 +33,7 @@ class Recipe:
 
     stamps: tuple[str, ...] = ()  # Go variables to set; the linker ignores one that is not there
     stages: tuple[str, ...] = ()  # files of the module's source to keep beside the programs
+    folders: tuple[str, ...] = ()  # folders of it to keep whole, under the names that they have
 
 
 MODULES: Final[Mapping[str, Recipe]] = {
@@ -66,6 +67,12 @@ MODULES: Final[Mapping[str, Recipe]] = {
         ),
     ),
     "local-path-provisioner": Recipe(stamps=("main.VERSION={version}",)),
+    # Controllers whose workloads the bridge takes, and how their makers install them.
+    "jobset": Recipe(folders=("charts/jobset",)),
+    "lws": Recipe(folders=("charts/lws",)),
+    "scheduler-plugins": Recipe(
+        folders=("manifests/install/charts/as-a-second-scheduler", "config/crd/bases")
+    ),
     "pause": Recipe(),
 }
 
@@ -228,16 +235,21 @@ class GoBuilder:
         target = f"{folder}/" if len(module.programs) > 1 else f"{folder}/{module.name}"
         make = ("build", "-v", "-ldflags", module.ldflags, "-o", target, module.packages)
         self.go.lines(make, meter.compiled, module.folder)
-        if module.recipe.stages:
-            self._copy_stages(module, folder / STAGES)
+        if module.recipe.stages or module.recipe.folders:
+            self._keep(module, folder)
 
-    def _copy_stages(self, module: Module, target: Path) -> None:
+    def _keep(self, module: Module, target: Path) -> None:
         question = ("list", "-m", "-f", "{{.Dir}}", module.origin)
         source = Path(self.go.answer(question, module.folder))
-        target.mkdir()
         for pattern in module.recipe.stages:
+            (target / STAGES).mkdir(exist_ok=True)
             for file in source.glob(pattern):
-                shutil.copyfile(file, target / file.name)
+                shutil.copyfile(file, target / STAGES / file.name)
+        for name in module.recipe.folders:
+            # Go keeps its modules read-only, and a copy would be, too.
+            shutil.copytree(source / name, target / name, copy_function=shutil.copyfile)
+            for path in (target / name, *(target / name).rglob("*/")):
+                path.chmod(0o755)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +266,8 @@ class Store:
     def place(self, module: Module) -> Path:
         """Where a build of exactly this is kept."""
         files = (path.read_bytes() for path in _files(module.folder))
-        recipe = (module.ldflags, *module.programs, *module.recipe.stages)
+        kept = (*module.recipe.stages, *module.recipe.folders)
+        recipe = (module.ldflags, *module.programs, *kept)
         exact = fingerprint(self.builder.identity, *recipe, *files)
         return self.folder / "-".join(filter(None, (module.name, module.version, exact)))
 

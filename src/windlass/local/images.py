@@ -79,9 +79,23 @@ def root_of(name: str, cache: Path, display: Display, programs: Mapping[str, Pat
     return Workshop(cache, display, programs, sources("images")).root(name)
 
 
+def carried(name: str) -> tuple[str, ...]:
+    """The programs that go into an image."""
+    return recipe(name, sources("images")).carries
+
+
 def known(folder: Path) -> list[str]:
     """The names of the images that there are recipes of."""
     return sorted(file.parent.name for file in folder.glob("*/image.toml"))
+
+
+def recipe(name: str, folder: Path) -> Needs:
+    """What an image is made of besides its Containerfile."""
+    file = folder / name / "image.toml"
+    if not file.exists():
+        there_are = ", ".join(known(folder))
+        raise LocalError(f"no image is called {name}; there are {there_are}")
+    return msgspec.toml.decode(file.read_bytes(), type=Needs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +132,7 @@ class Workshop:
         return f"localhost/windlass/{name}:{self.needs(name).tag}"
 
     def needs(self, name: str) -> Needs:
-        file = self.sources / name / "image.toml"
-        if not file.exists():
-            there_are = ", ".join(known(self.sources))
-            raise LocalError(f"no image is called {name}; there are {there_are}")
-        return msgspec.toml.decode(file.read_bytes(), type=Needs)
+        return recipe(name, self.sources)
 
     def fingerprint(self, name: str) -> str:
         """A name for all that goes into the image."""

@@ -58,12 +58,17 @@ def image(name: str, cache: Path, display: Display, base: str | None = None) -> 
     """One image: a recipe of ours by its name, or an archive that the user has by its path."""
     if "/" in name:
         return archive(Path(name))
-    programs = binaries.ensure(MODULES, cache, display)
-    return images.ensure([name], cache, display, programs, base)[name]
+    return images.ensure([name], cache, display, _carried(name, cache, display), base)[name]
 
 
 def rebuilt_image(name: str, cache: Path, display: Display) -> Image:
-    return images.build(name, cache, display, binaries.ensure(MODULES, cache, display))
+    return images.build(name, cache, display, _carried(name, cache, display))
+
+
+def _carried(name: str, cache: Path, display: Display) -> dict[str, Path]:
+    """The programs of a cluster, and those that only this image carries."""
+    besides = {carried for carried in images.carried(name) if carried in binaries.MODULES}
+    return binaries.ensure([*MODULES, *sorted(besides - {*MODULES})], cache, display)
 
 
 def archive(path: Path) -> Image:

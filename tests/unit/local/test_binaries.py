@@ -182,13 +182,17 @@ def other_stages(module: Module, store: Store) -> Path:
     return store.place(replace(module, recipe=replace(module.recipe, stages=("*.yaml",))))
 
 
+def other_folders(module: Module, store: Store) -> Path:
+    return store.place(replace(module, recipe=replace(module.recipe, folders=("charts/anchor",))))
+
+
 def other_go(module: Module, store: Store) -> Path:
     return replace(store, builder=FakeBuilder("go1.27.0 linux/amd64")).place(module)
 
 
 @pytest.mark.parametrize(
     "change",
-    [other_sum, other_mod, other_stamp, other_stages, other_go],
+    [other_sum, other_mod, other_stamp, other_stages, other_folders, other_go],
     ids=lambda change: change.__name__,
 )
 def test_whatever_changes_a_build_changes_its_place(
