@@ -1,7 +1,7 @@
 """Fake nodes by kwok beside the real ones: they cost no machine and run any number of pods."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,32 @@ ANNOTATION = "kwok.x-k8s.io/node"
 SELECTOR = f"{ANNOTATION}=fake"
 LEASE_SECONDS = 160
 """kwok renews after a quarter of it: as seldom as the node controller (50 s) lets it."""
+DELETE = "pod-delete.yaml"
+KUBELETS = """\
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: pod-end}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: .metadata.deletionTimestamp, operator: Exists}
+    - {key: .status.phase, operator: NotIn, values: [Succeeded, Failed]}
+  next:
+    statusTemplate: "phase: Failed"
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: pod-delete}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: .metadata.deletionTimestamp, operator: Exists}
+    - {key: .status.phase, operator: In, values: [Succeeded, Failed]}
+  next: {delete: true}
+"""
+"""Pods that are deleted say first that they have ended, as those of kubelets do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +73,15 @@ class Kwok:
 
 
 def start(
-    folder: Path, programs: dict[str, Path], kubectl: Kubectl, lease_seconds: int = LEASE_SECONDS
+    folder: Path,
+    programs: dict[str, Path],
+    kubectl: Kubectl,
+    lease_seconds: int = LEASE_SECONDS,
+    stages: Sequence[Path] = (),
 ) -> Kwok:
+    """`stages` are what happens to nodes and pods; without them what came with kwok."""
     kwok = programs["kwok"]
-    stages = [f"--config={stage}" for stage in binaries.kwok_stages(kwok)]
+    configs = [f"--config={stage}" for stage in stages or binaries.kwok_stages(kwok)]
     daemon = Daemon(
         name="kwok",
         argv=(
@@ -58,7 +89,7 @@ def start(
             *(str(kwok), f"--kubeconfig={kubectl.kubeconfig}"),
             f"--manage-nodes-with-annotation-selector={SELECTOR}",
             f"--node-lease-duration-seconds={lease_seconds}",
-            *stages,
+            *configs,
         ),
         mark=folder / "kwok.json",
         log=folder / "kwok.log",
@@ -66,6 +97,13 @@ def start(
     )
     daemon.start().close()
     return Kwok(daemon, kubectl)
+
+
+def like_kubelets(folder: Path, programs: dict[str, Path]) -> list[Path]:
+    """Stages by which pods end as those of kubelets do."""
+    own = folder / "kubelets.yaml"
+    own.write_text(KUBELETS)
+    return [own, *(each for each in binaries.kwok_stages(programs["kwok"]) if each.name != DELETE)]
 
 
 def fake_node(name: str) -> dict[str, dict[str, object]]:
