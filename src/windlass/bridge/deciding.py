@@ -6,6 +6,7 @@ from windlass.bridge.phases.ask import ask, wanted
 from windlass.bridge.phases.bind import Binding, bind, unbound
 from windlass.bridge.phases.end import end
 from windlass.bridge.phases.explain import Told, explain, queued
+from windlass.bridge.phases.give_back import give_back
 from windlass.bridge.phases.gone import gone
 from windlass.bridge.phases.release import release
 from windlass.bridge.plan import Action, Plan
@@ -37,7 +38,10 @@ def _running(
     seen: Observed, slurm: SlurmSide, at: Standing, stages: list[tuple[Action, ...]]
 ) -> Plan:
     assert at.current is not None
-    binding: Binding = bind(seen, slurm, at.current.job)
+    job = at.current.job
+    binding: Binding = bind(seen, slurm, job)
+    if returned := give_back(seen, job, binding):
+        return _plan([*stages, (returned,)])
     told = explain(seen, binding.waiting)
     again = SOON if binding.waiting else None
     return _plan([*stages, binding.seats, told.actions], again, told.again)

@@ -74,7 +74,7 @@ class Engine:
         room = NodeRoom(world, link, NodeRules(settings.cluster, devices, design.conditions))
         gangs = Queue[GangKey](gauges.monotonic, meter=gauges.metrics.queue(GANGS))
         nodes = Queue[str](gauges.monotonic, meter=gauges.metrics.queue(KEY))
-        wire(world, link, gangs, observer.feasible, lambda: nodes.add(KEY))
+        wire(world, link, gangs, observer, lambda: nodes.add(KEY))
         reconciler = Reconciler(observer, executor)
         workers = Pace(workers=design.workers)
         meter = gauges.metrics.controller

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from windlass.api.validation.findings import Finding, Problem
 from windlass.bridge import annotations
 from windlass.bridge.annotations import Wishes
+from windlass.bridge.ports import HostPort
 from windlass.bridge.resources import Needs
 from windlass.values.key import Key
 from windlass.values.reason import Reason
@@ -37,6 +38,8 @@ class Member:
     uid: str = ""
     host: str = ""
     """The Kubernetes node that it is bound to."""
+    ports: tuple[HostPort, ...] = ()
+    """Those of its node that it takes for itself."""
 
 
 @dataclass(frozen=True, slots=True)

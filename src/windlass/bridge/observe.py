@@ -10,10 +10,13 @@ from windlass.bridge.crowding import crowded
 from windlass.bridge.devices import DEFAULT, DeviceMap
 from windlass.bridge.feasible import Feasible
 from windlass.bridge.gang import Gang, GangKey
+from windlass.bridge.ground import Ground
 from windlass.bridge.identity import Asker, Identity, Policy, Verdict, settled
+from windlass.bridge.ledger import Ledger
 from windlass.bridge.link import Link, Seen
 from windlass.bridge.observed import Host, Observed, SlurmSide
 from windlass.bridge.phases.bind import single
+from windlass.bridge.ports import HostPort
 from windlass.bridge.queue_places import QueuePlaces
 from windlass.bridge.standing import standing
 from windlass.bridge.submission import Settings
@@ -44,6 +47,7 @@ class Observer:
         self._now = now
         self._places = QueuePlaces()
         self.feasible = Feasible(world.nodes)
+        self.ledger = Ledger(world.pods, world.others)
 
     async def observe(self, key: GangKey) -> Observed:
         pods = self._world.gang(key)
@@ -96,12 +100,19 @@ class Observer:
         partition = gang.wishes.partition or self._rules.settings.partition
         identity = submission.marker(gang, self._rules.settings).identity
         specs = [pod.spec for pod in live(seen.pods)]
+        nodes = self.feasible.nodes(specs, known.nodes, partition)
         return replace(
             slurm,
-            nodes=self.feasible.nodes(specs, known.nodes, partition),
+            nodes=nodes.without(self._with_ports(gang)),
             submit_in=self._link.submit_in(identity),
             ahead=self._places.ahead(job.id, known.jobs.values(), known.as_of) if job else None,
         )
+
+    def _with_ports(self, gang: Gang) -> frozenset[str]:
+        """Slurm's nodes on which somebody has a port that the gang wants."""
+        taken = self.ledger.nodes_with(_ports(gang))
+        called = self.feasible.names().slurm
+        return frozenset(called[name] for name in taken if name in called)
 
     async def _after(self, seen: Observed, slurm: SlurmSide, known: Seen, job: Job) -> SlurmSide:
         unbound = any(not pod.spec.node_name for pod in live(seen.pods))
@@ -117,7 +128,12 @@ class Observer:
             threads={name: known.nodes[name].threads or 1 for name in nodes if name in known.nodes},
             held=held or (),
             crowded=frozenset(crowds),
+            ground=self._ground(seen.gang, hosts),
         )
+
+    def _ground(self, gang: Gang | None, hosts: Iterable[str]) -> dict[str, Ground]:
+        ports = _ports(gang) if gang else ()
+        return {host: Ground(self.ledger.takers(host, ports)) for host in hosts} if ports else {}
 
     def _there(self, node: str, known: Seen) -> Iterator[tuple[Pod, Job | None]]:
         """The pods on a node, each with its job."""
@@ -125,6 +141,10 @@ class Observer:
             number = job_id(pod)
             if number is not None:
                 yield pod, known.job(number)
+
+
+def _ports(gang: Gang) -> tuple[HostPort, ...]:
+    return tuple({port for member in gang.members for port in member.ports})
 
 
 def _noted(pods: Iterable[Pod], known: Seen) -> dict[int, Job]:

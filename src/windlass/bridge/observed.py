@@ -7,6 +7,7 @@ from enum import Enum
 
 from windlass.bridge import words
 from windlass.bridge.gang import Gang, GangKey
+from windlass.bridge.ground import Ground
 from windlass.bridge.identity import Verdict
 from windlass.bridge.jobs import Ours
 from windlass.bridge.plan import Target
@@ -42,6 +43,8 @@ class SlurmSide:
     """What the running job of the gang has, in Slurm's order."""
     crowded: frozenset[str] = frozenset()
     """Kubernetes nodes on which pods that hold nothing in Slurm any more still run."""
+    ground: Mapping[str, Ground] = field(default_factory=dict)
+    """Kubernetes nodes of the running job."""
     submit_in: float = 0.0
     """Seconds until it is certain that no job of this gang is on its way."""
     ahead: int | None = None

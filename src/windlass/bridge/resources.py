@@ -8,7 +8,7 @@ rule is kept: the larger of requests and limits.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from windlass.api.validation.findings import Finding, Problem
 from windlass.bridge import words
@@ -26,6 +26,22 @@ NOTHING: Final = Quantity(0)
 HUGE_PAGES: Final = "hugepages-"
 _UNSEEN: Final = frozenset({"cpu", "memory", "ephemeral-storage", words.DRA_CPU})
 """Those with a rule of their own, and disk, which is between the pod and its kubelet."""
+
+
+class Spends(Protocol):
+    """What of a spec says how much its pod needs."""
+
+    @property
+    def containers(self) -> list[Container] | None: ...
+
+    @property
+    def init_containers(self) -> list[Container] | None: ...
+
+    @property
+    def resources(self) -> Resources | None: ...
+
+    @property
+    def overhead(self) -> dict[str, meta.Quantity] | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +94,7 @@ def greatest(several: Iterable[Needs]) -> Needs:
 # --- Kubernetes' arithmetic -----------------------------------------------------------------
 
 
-def requests(spec: PodSpec) -> Amounts:
+def requests(spec: Spends) -> Amounts:
     """What the whole pod requests."""
     amounts = _containers(spec, _requests)
     if spec.resources:
@@ -86,7 +102,7 @@ def requests(spec: PodSpec) -> Amounts:
     return _sum(amounts, dict(_read(spec.overhead)))
 
 
-def limits(spec: PodSpec) -> Amounts:
+def limits(spec: Spends) -> Amounts:
     """What the whole pod is limited to; the overhead raises a limit and makes none."""
     amounts = _containers(spec, _limits)
     if spec.resources:
@@ -95,7 +111,7 @@ def limits(spec: PodSpec) -> Amounts:
     return _sum(amounts, overhead)
 
 
-def _containers(spec: PodSpec, side: Side) -> dict[str, Quantity]:
+def _containers(spec: Spends, side: Side) -> dict[str, Quantity]:
     running: dict[str, Quantity] = {}
     for container in spec.containers or ():
         running = _sum(running, _of(container, side))

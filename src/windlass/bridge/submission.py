@@ -2,7 +2,8 @@
 
 Each pod is one task, so that several share a node where they fit. A task is what the neediest pod
 of the gang needs. Where the gang may start with some of its pods, or names the memory of a node,
-there is one pod on a node, since only the number of nodes can be a range to Slurm.
+there is one pod on a node, since only the number of nodes can be a range to Slurm; so it is where
+two of them want the same port.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from windlass.bridge.gang import Gang
 from windlass.bridge.identity import Identity
 from windlass.bridge.marker import Marker
 from windlass.bridge.nodes import Choice, choose
+from windlass.bridge.ports import rivals
 from windlass.bridge.priorities import Priority
 from windlass.bridge.resources import Needs, greatest
 from windlass.slurm.specs import JobSpec
@@ -51,6 +53,9 @@ class Nodes:
 
     known: frozenset[str]
     feasible: frozenset[str]
+
+    def without(self, taken: frozenset[str]) -> "Nodes":
+        return Nodes(self.known, self.feasible - taken) if taken else self
 
 
 def job(gang: Gang, settings: Settings, identity: Identity, nodes: Nodes) -> JobSpec | Reason:
@@ -155,7 +160,9 @@ def _where(choice: Choice) -> dict[str, Any]:
 
 
 def one_pod_a_node(gang: Gang) -> bool:
-    return gang.most == 1 or gang.least < gang.most or gang.wishes.memory is not None
+    if gang.most == 1 or gang.least < gang.most or gang.wishes.memory is not None:
+        return True
+    return rivals(member.ports for member in gang.members if member.ports)
 
 
 def _impossible(gang: Gang) -> Reason | None:

@@ -1,20 +1,31 @@
 """Who has to look when something changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from windlass.bridge.feasible import Feasible, lasting
 from windlass.bridge.gang import GangKey
+from windlass.bridge.ledger import Ledger
 from windlass.bridge.link import Ears, Link
+from windlass.bridge.ports import HostPort
 from windlass.bridge.world import World
 from windlass.kube.objects import Node, Pod
 from windlass.kube.queue import Queue
 
 
+class Watchful(Protocol):
+    """Who answers out of what it has kept, and has to be told when that is old."""
+
+    feasible: Feasible
+    ledger: Ledger
+
+
 def wire(
-    world: World, link: Link, queue: Queue[GangKey], feasible: Feasible, nodes: Callable[[], None]
+    world: World, link: Link, queue: Queue[GangKey], observer: Watchful, nodes: Callable[[], None]
 ) -> None:
     """Wake gangs and, with `nodes`, whoever looks after Slurm's nodes."""
-    waking = Waking(world, link, queue)
+    waking, feasible = Waking(world, link, queue), observer.feasible
+    observer.ledger.on_free = waking.ports
     world.wake = queue.add
     world.nodes.subscribe(waking.host)
     world.namespaces.subscribe(lambda *_: waking.waiting())
@@ -51,6 +62,11 @@ class Waking:
         item = new or old
         if item is not None and (new is None or old is None or _ready(old) != _ready(new)):
             for pod in self._world.on(item.metadata.name):
+                self._wake(pod)
+
+    def ports(self, given_back: Iterable[HostPort]) -> None:
+        for port in given_back:
+            for pod in self._world.waiting_for(port[:2]):
                 self._wake(pod)
 
     def waiting(self) -> None:

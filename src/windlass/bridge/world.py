@@ -10,6 +10,8 @@ from typing import Any, Final, TypeAlias
 
 from windlass.bridge import words
 from windlass.bridge.gang import GangKey
+from windlass.bridge.neighbours import Neighbour, selection
+from windlass.bridge.ports import host_ports
 from windlass.bridge.workloads import choosing, pod_group
 from windlass.bridge.workloads.objects import (
     CorePodGroup,
@@ -32,6 +34,7 @@ from windlass.values.key import Key
 
 JOB: Final = "job"
 NODE: Final = "node"
+PORT: Final = "port"
 OPTIONAL: Final = (
     kinds.JOB_SET,
     kinds.LEADER_WORKER_SET,
@@ -63,13 +66,15 @@ Reference: TypeAlias = tuple[Kind, Key]
 @dataclass(frozen=True, slots=True)
 class Watches:
     pods: Watched[Pod]
+    others: Watched[Neighbour]
+    """Pods of other schedulers that are on nodes."""
     nodes: Watched[Node]
     namespaces: Watched[PartialObject]
     around: Mapping[Kind, Watched[Any]]
     """Owners of pods and the groups that pods name."""
 
     def __iter__(self) -> Iterator[Watched[Any]]:
-        yield from (self.pods, self.nodes, self.namespaces)
+        yield from (self.pods, self.others, self.nodes, self.namespaces)
         yield from self.around.values()
 
 
@@ -77,9 +82,10 @@ def watches(scheduler: str, served: Iterable[Kind] = OPTIONAL) -> Watches:
     """Of the kinds that are optional only those that the API server has can be watched."""
     there = set(served)
     known = [kind for kind in STRUCTS if kind not in OPTIONAL or kind in there]
-    selection = Selection(fields=f"spec.schedulerName={scheduler}")
+    ours = Selection(fields=f"spec.schedulerName={scheduler}")
     return Watches(
-        pods=Watched(kinds.POD, Pod, selection, {JOB: _job, NODE: _node}),
+        pods=Watched(kinds.POD, Pod, ours, {JOB: _job, NODE: _node, PORT: _port}),
+        others=Watched(kinds.POD, Neighbour, Selection(fields=selection(scheduler))),
         nodes=Watched(kinds.NODE, Node),
         namespaces=Watched(kinds.NAMESPACE, PartialObject, Selection(metadata_only=True)),
         around={kind: _around(kind) for kind in known},
@@ -106,6 +112,11 @@ def _node(pod: Pod) -> tuple[str, ...]:
     return (pod.spec.node_name,) if pod.spec.node_name else ()
 
 
+def _port(pod: Pod) -> tuple[tuple[str, int], ...]:
+    """What a pod that has no node yet will want of it."""
+    return () if pod.spec.node_name else tuple(each[:2] for each in host_ports(pod.spec))
+
+
 class World:
     """The copies of one process; `wake` hears of every gang that has to be looked at."""
 
@@ -116,6 +127,7 @@ class World:
         wake: Callable[[GangKey], None] = lambda _: None,
     ) -> None:
         self.pods: Store[Pod] = mirror.store(watched.pods)
+        self.others: Store[Neighbour] = mirror.store(watched.others)
         self.nodes: Store[Node] = mirror.store(watched.nodes)
         self.namespaces: Store[PartialObject] = mirror.store(watched.namespaces)
         self.wake = wake
@@ -149,6 +161,10 @@ class World:
     def on(self, node: str) -> list[Pod]:
         """The pods that are bound to a node."""
         return self.pods.by(NODE, node)
+
+    def waiting_for(self, port: tuple[str, int]) -> list[Pod]:
+        """The pods without a node that want this port of theirs."""
+        return self.pods.by(PORT, port)
 
     def node(self, name: str) -> Node | None:
         return self.nodes.get(Key("", name))

@@ -231,9 +231,9 @@ def submit(slurm: FakeCluster, asked: Asked) -> wire.Answer:
     job.partition, job.flags = wanted.get("partition", "all"), wanted.get("flags", [])
     job.submit_time = number(asked.now)
     change_job(job, wanted)
-    names = [name for text in wanted.get("required_nodes", ()) for name in expand(text)]
+    restrict_job(slurm, job, wanted)
     if not job.hold:
-        slurm.place(job, names)
+        slurm.place(job, _hosts(wanted, "required_nodes"))
     return wire.SubmitAnswer(job_id=job.job_id)
 
 
@@ -255,11 +255,24 @@ def change_job(job: wire.WireJob, wanted: dict[str, Any]) -> None:
         job.cpus_per_task = number(wanted.get("cpus_per_task", 1))
 
 
+def restrict_job(slurm: FakeCluster, job: wire.WireJob, wanted: dict[str, Any]) -> None:
+    """Those that it names are the ones that it may have; an empty name takes a list back."""
+    if wanted.keys() & {"required_nodes", "excluded_nodes"}:
+        candidates = _hosts(wanted, "required_nodes")
+        others = set(slurm.nodes) - set(candidates) if candidates else set()
+        slurm.excluded[job.job_id] = others | set(_hosts(wanted, "excluded_nodes"))
+
+
+def _hosts(wanted: dict[str, Any], name: str) -> list[str]:
+    return [host for text in wanted.get(name) or () if text for host in expand(text)]
+
+
 def update_job(slurm: FakeCluster, asked: Asked) -> wire.Answer:
     job = slurm.job(asked.name)
     if "begin_time" in asked.body and job.job_state != ["PENDING"]:
         raise Rejected(Errno.ESLURM_JOB_NOT_PENDING)
     change_job(job, asked.body)
+    restrict_job(slurm, job, asked.body)
     slurm.touch("jobs")
     return wire.UpdateAnswer()
 

@@ -35,6 +35,8 @@ class FakeCluster:
     reservations: dict[str, wire.WireReservation] = field(default_factory=dict)
     topologies: frozenset[str] = frozenset({"default"})
     """Their names; each has all switches and blocks that are asked for."""
+    excluded: dict[int, set[str]] = field(default_factory=dict)
+    """By job: the nodes that it may not have."""
     _changed: dict[str, int] = field(default_factory=dict)
     _next_job: int = 1
 
@@ -104,6 +106,8 @@ class FakeCluster:
 
     def _has_room(self, node: wire.WireNode, job: wire.WireJob) -> bool:
         words = set(node.state or ())
+        if node.name in self.excluded.get(job.job_id, ()):
+            return False
         unusable = words & {"DRAIN", "DOWN", "MAINTENANCE"}
         return not unusable and node.cpus - node.alloc_cpus >= cpus_on_node(job, node)
 

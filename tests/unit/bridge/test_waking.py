@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from windlass.bridge import words
-from windlass.bridge.feasible import Feasible
 from windlass.bridge.gang import GangKey
 from windlass.bridge.link import Link
+from windlass.bridge.observe import Observer, Rules
+from windlass.bridge.submission import Settings
 from windlass.bridge.waking import wire
 from windlass.bridge.world import World, watches
 from windlass.kube.objects import Node, Pod
@@ -38,6 +39,11 @@ def _pod(name: str, node: str = "") -> Pod:
     return msgspec.convert({"metadata": meta, "spec": {"nodeName": node}}, Pod)
 
 
+def _observer(world: World, link: Link) -> Observer:
+    rules = Rules(settings=Settings(cluster="blue"))
+    return Observer(world, link, rules, lambda: datetime(2026, 7, 1, tzinfo=UTC))
+
+
 @pytest.mark.parametrize(
     ("change", "woken", "nodes"),
     [
@@ -57,7 +63,7 @@ def test_a_change_of_a_node_wakes_those_whom_it_concerns(
         world = World(Mirror(kube, watched), watched)
         link = Link("blue", StaticToken(""), VirtualClock(), lambda: None)  # type: ignore[arg-type, return-value]
         queue, looked = Queue[GangKey](clock), []
-        wire(world, link, queue, Feasible(world.nodes), lambda: looked.append(1))
+        wire(world, link, queue, _observer(world, link), lambda: looked.append(1))
         world.nodes.put(_node())
         world.pods.put(_pod("waits"))
         world.pods.put(_pod("runs", "n1"))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from windlass.bridge import words
 from windlass.bridge.gang import Gang, Member
+from windlass.bridge.ground import UNSUITABLE, Ground, unsuitable
 from windlass.bridge.observed import Observed, SlurmSide, bound, kept
 from windlass.bridge.placing import Place, Placement, place, places
 from windlass.bridge.plan import Seat, Target
@@ -14,6 +15,8 @@ from windlass.slurm.model import Job
 from windlass.values.hostlist import expand
 from windlass.values.key import Key
 from windlass.values.reason import Reason
+
+NOTHING = Ground()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,17 @@ def bind(seen: Observed, slurm: SlurmSide, job: Job) -> Binding:
             seats.append(found)
         else:
             waiting.append((_target(member), found))
-    return Binding(tuple(seats), tuple(waiting))
+    begun = any(member.host for member in seen.gang.members)
+    return _together(Binding(tuple(seats), tuple(waiting)), begun=begun)
+
+
+def _together(binding: Binding, *, begun: bool) -> Binding:
+    """Nobody begins while another of the gang may have to have its place elsewhere."""
+    reasons = [reason for _, reason in binding.waiting if reason.code in UNSUITABLE]
+    if begun or not reasons:
+        return binding
+    held = ((seat.pod, reasons[0]) for seat in binding.seats)
+    return Binding((), (*held, *binding.waiting))
 
 
 def single(job: Job) -> bool:
@@ -78,6 +91,8 @@ def _seat(
     if node in slurm.crowded:
         sentence = f"pods of an ended job still run on {node}; it waits until they are gone"
         return Reason("NodeNotYetFree", sentence)
+    if reason := unsuitable(node, slurm.ground.get(node, NOTHING), member.ports):
+        return reason
     assert member.pod is not None
     pod = pods[member.pod]
     noted = job_id(pod) == job.id and _host(pod) == node and kept(pod)

@@ -10,6 +10,7 @@ from windlass.bridge.annotations import Reading, Wishes, contradictions, merge, 
 from windlass.bridge.devices import DeviceMap
 from windlass.bridge.gang import Gang, GangKey, Level, Member, in_order
 from windlass.bridge.order import natural
+from windlass.bridge.ports import host_ports
 from windlass.bridge.resources import Needs
 from windlass.bridge.wanted import wanted
 from windlass.bridge.workloads.surroundings import Around, Surroundings
@@ -142,10 +143,11 @@ def index(pod: Pod) -> int | None:
 
 
 def _member(slot: Slot, needs: Needs) -> Member:
+    ports = host_ports(slot.spec)
     if slot.pod is None:
-        return Member(slot.index, needs)
-    pod = slot.pod
-    return Member(slot.index, needs, pod.metadata.key, pod.metadata.uid, pod.spec.node_name)
+        return Member(slot.index, needs, ports=ports)
+    meta, host = slot.pod.metadata, slot.pod.spec.node_name
+    return Member(slot.index, needs, meta.key, meta.uid, host, ports)
 
 
 def _disagreement(heard: Sequence[_Heard], wishes: Wishes) -> Iterator[Finding]:
