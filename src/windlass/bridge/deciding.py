@@ -16,6 +16,8 @@ from windlass.values.reason import Reason
 SOON = 1.0
 """Seconds until it is tried again what nothing wakes us for."""
 SHORTLY = 0.3
+CLAIMS = 3.0
+CLAIMS_WITH_A_JOB = 30.0
 
 
 def decide(seen: Observed) -> Plan:
@@ -44,7 +46,7 @@ def _running(
         return _plan([*stages, (returned,)])
     told = explain(seen, binding.waiting)
     again = SOON if binding.waiting else None
-    return _plan([*stages, binding.seats, told.actions], again, told.again)
+    return _plan([*stages, binding.claims, binding.seats, told.actions], again, told.again)
 
 
 def _waiting(
@@ -53,14 +55,21 @@ def _waiting(
     spec = wanted(seen, gang, slurm.nodes)
     if isinstance(spec, Reason):
         told = _tell(seen, _stuck(at, spec) if at.current else spec)
-        return _plan([*stages, told.actions], told.again)
+        return _plan([*stages, told.actions], told.again, _unwatched(seen))
     asked = ask(seen, slurm, at, spec)
     if at.current is None:
         return _plan(
             [*stages, (asked,) if asked else ()], None if asked else max(slurm.submit_in, SHORTLY)
         )
     told = _tell(seen, queued(at.current.job, slurm))
-    return _plan([*stages, (asked,) if asked else (), told.actions], told.again)
+    return _plan([*stages, (asked,) if asked else (), told.actions], told.again, _unwatched(seen))
+
+
+def _unwatched(seen: Observed) -> float | None:
+    """Nothing wakes us for claims."""
+    if seen.storage.waits:
+        return CLAIMS
+    return CLAIMS_WITH_A_JOB if seen.storage.unsettled else None
 
 
 def _stuck(at: Standing, reason: Reason) -> Reason:

@@ -12,7 +12,7 @@ from windlass.bridge.gang import GangKey
 from windlass.bridge.link import Link
 from windlass.bridge.node_plan import NodeRules
 from windlass.bridge.node_room import KEY, NodeRoom
-from windlass.bridge.observe import Observer, Rules
+from windlass.bridge.observe import Means, Observer, Rules
 from windlass.bridge.reconciler import Reconciler
 from windlass.bridge.waking import wire
 from windlass.bridge.world import OPTIONAL, World, watches
@@ -67,7 +67,7 @@ class Engine:
         watched = watches(design.scheduler, design.served)
         self.mirror = Mirror(hands.reads, watched)
         world = World(self.mirror, watched)
-        observer = Observer(world, link, design.rules, gauges.wall)
+        observer = Observer(world, link, design.rules, Means(hands.reads, gauges.wall))
         telling = Telling(hands.records, gauges.wall)
         executor = Executor(hands.writes, link, design.ends(link), telling)
         settings, devices = design.rules.settings, design.rules.devices

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final, Protocol
 
 from windlass.bridge import words
+from windlass.bridge.claim_writer import ClaimWriter
 from windlass.bridge.ends import Ends
 from windlass.bridge.link import Link
 from windlass.bridge.phases.explain import CONDITION
@@ -15,6 +16,8 @@ from windlass.bridge.plan import (
     DeletePod,
     EndJob,
     Explain,
+    InKube,
+    PlaceClaim,
     Plan,
     Release,
     Seat,
@@ -62,6 +65,7 @@ class Executor:
         self._seated: dict[str, tuple[int, str]] = {}
         """By uid: what was written, for as long as the watch may not show it yet."""
         self._ending: dict[int, None] = {}
+        self._claims = ClaimWriter(client)
 
     async def carry_out(self, plan: Plan) -> None:
         """Stage by stage; raises the first failure of a stage once all of it was tried."""
@@ -88,8 +92,15 @@ class Executor:
                 await self._update(job, spec)
             case EndJob():
                 await self._end(action)
+            case _:
+                await self._do_in_kube(action)
+
+    async def _do_in_kube(self, action: InKube) -> None:
+        match action:
             case Seat():
                 await self._seat(action)
+            case PlaceClaim():
+                await self._claims.place(action)
             case Release(pod):
                 await self._release(pod)
             case DeletePod(pod, reason):

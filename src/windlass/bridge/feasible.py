@@ -1,8 +1,8 @@
 """On which of Slurm's nodes the pods of a gang may run, as Kubernetes sees it.
 
-Selectors, node affinity and taints count. What comes and goes with the health of a node (cordons,
-kubelets that do not answer) does not: such a node is drained in Slurm, and no job has to be changed
-for it. Many pods ask for the same, so each answer is kept until nodes change.
+Selectors, node affinity, taints and the reach of volumes count. What comes and goes with the health
+of a node (cordons, kubelets that do not answer) does not: such a node is drained in Slurm, and no
+job has to be changed for it. Many pods ask for the same, so each answer is kept until nodes change.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,6 +11,7 @@ import msgspec
 
 from windlass.bridge.names import Names, names
 from windlass.bridge.submission import Nodes
+from windlass.bridge.volumes import Terms, takes
 from windlass.kube.objects import Node, PodSpec, Toleration
 from windlass.kube.placement import demands, refusal
 from windlass.kube.store import Store
@@ -57,6 +58,15 @@ class Feasible:
         fit = [self._takers(key, spec) for key, spec in _distinct(specs).items()]
         feasible = frozenset.intersection(*fit) if fit else frozenset[str]()
         return Nodes(self._partition(slurm, partition), feasible)
+
+    def reaching(self, terms: Terms) -> frozenset[str]:
+        """Nodes for which one of these terms of a node selector holds."""
+        key, called = b"terms" + msgspec.json.encode(terms), self.names().slurm
+        if key not in self._fit:
+            hosts = (host for host in self._standing if takes(terms, host))
+            found = (called.get(host.metadata.name, "") for host in hosts)
+            self._fit[key] = frozenset(filter(None, found))
+        return self._fit[key]
 
     def _partition(self, slurm: Mapping[str, model.Node], partition: str) -> frozenset[str]:
         if partition not in self._known:

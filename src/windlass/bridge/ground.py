@@ -4,29 +4,40 @@ Slurm is told beforehand where a pod may run, and what others take of a node. Be
 the binding things may have changed; a kubelet would let the pod fail.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from windlass.bridge.ports import HostPort
+from windlass.bridge.volumes import Mount, takes
+from windlass.kube.objects import Node
 from windlass.values.key import Key
 from windlass.values.reason import Reason
 
 PORT_TAKEN: Final = "PortTaken"
-UNSUITABLE: Final = frozenset({PORT_TAKEN})
+VOLUME_ELSEWHERE: Final = "VolumeElsewhere"
+UNSUITABLE: Final = frozenset({PORT_TAKEN, VOLUME_ELSEWHERE})
 """Reasons for which another node might do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A node, as far as the pods concern it that are to be bound there."""
+    """A node, as far as it concerns the pods that are to be bound there."""
 
+    host: Node
     ports: Mapping[HostPort, Key] = field(default_factory=dict)
     """Who has the ports that they want."""
 
+    @property
+    def name(self) -> str:
+        return self.host.metadata.name
 
-def unsuitable(node: str, ground: Ground, ports: tuple[HostPort, ...]) -> Reason | None:
-    for port in ports:
-        if taker := ground.ports.get(port):
-            return Reason(PORT_TAKEN, f"pod {taker} has port {port} of {node}")
-    return None
+    def refusal(self, ports: Iterable[HostPort], mounts: Iterable[Mount]) -> Reason | None:
+        for port in ports:
+            if taker := self.ports.get(port):
+                return Reason(PORT_TAKEN, f"pod {taker} has port {port} of {self.name}")
+        for mount in mounts:
+            if not takes(mount.terms, self.host):
+                sentence = f"claim {mount.claim} has its volume elsewhere than on {self.name}"
+                return Reason(VOLUME_ELSEWHERE, sentence)
+        return None

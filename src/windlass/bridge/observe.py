@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from windlass.bridge import submission
+from windlass.bridge.claims import Claims
 from windlass.bridge.crowding import crowded
 from windlass.bridge.devices import DEFAULT, DeviceMap
 from windlass.bridge.feasible import Feasible
@@ -24,6 +25,7 @@ from windlass.bridge.workloads import choosing
 from windlass.bridge.workloads.assembling import live
 from windlass.bridge.world import World, job_id
 from windlass.kube.objects import Node, Pod
+from windlass.kube.requests import Sends
 from windlass.slurm.model import Job
 from windlass.values.hostlist import expand
 
@@ -39,12 +41,21 @@ class Rules:
     policy: Policy = field(default_factory=Policy)
 
 
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Who is asked for what nobody watches, and what time it is."""
+
+    client: Sends
+    now: Callable[[], datetime]
+
+
 class Observer:
-    def __init__(self, world: World, link: Link, rules: Rules, now: Callable[[], datetime]) -> None:
+    def __init__(self, world: World, link: Link, rules: Rules, means: Means) -> None:
         self._world = world
         self._link = link
         self._rules = rules
-        self._now = now
+        self._now = means.now
+        self._claims = Claims(means.client, means.now)
         self._places = QueuePlaces()
         self.feasible = Feasible(world.nodes)
         self.ledger = Ledger(world.pods, world.others)
@@ -65,6 +76,7 @@ class Observer:
         known = self._link.seen()
         if known is None:
             return seen
+        seen = replace(seen, storage=await self._claims.storage(_without_node(pods)))
         slurm = SlurmSide(jobs=self._link.ours(key), noted=_noted(pods, known))
         return replace(seen, slurm=await self._completed(replace(seen, slurm=slurm), slurm, known))
 
@@ -101,6 +113,8 @@ class Observer:
         identity = submission.marker(gang, self._rules.settings).identity
         specs = [pod.spec for pod in live(seen.pods)]
         nodes = self.feasible.nodes(specs, known.nodes, partition)
+        for terms in seen.storage.terms:
+            nodes = nodes.within(self.feasible.reaching(terms))
         return replace(
             slurm,
             nodes=nodes.without(self._with_ports(gang)),
@@ -115,8 +129,7 @@ class Observer:
         return frozenset(called[name] for name in taken if name in called)
 
     async def _after(self, seen: Observed, slurm: SlurmSide, known: Seen, job: Job) -> SlurmSide:
-        unbound = any(not pod.spec.node_name for pod in live(seen.pods))
-        if not unbound or not job.state.running:
+        if not _without_node(seen.pods) or not job.state.running:
             return slurm
         called, nodes = self.feasible.names().kube, expand(job.nodes)
         held = () if single(job) else await self._link.held(job.id)
@@ -128,12 +141,14 @@ class Observer:
             threads={name: known.nodes[name].threads or 1 for name in nodes if name in known.nodes},
             held=held or (),
             crowded=frozenset(crowds),
-            ground=self._ground(seen.gang, hosts),
+            ground={name: ground for name in hosts if (ground := self._ground(seen, name))},
         )
 
-    def _ground(self, gang: Gang | None, hosts: Iterable[str]) -> dict[str, Ground]:
-        ports = _ports(gang) if gang else ()
-        return {host: Ground(self.ledger.takers(host, ports)) for host in hosts} if ports else {}
+    def _ground(self, seen: Observed, name: str) -> Ground | None:
+        host = self._world.node(name)
+        if host is None or seen.gang is None:
+            return None
+        return Ground(host, self.ledger.takers(name, _ports(seen.gang)))
 
     def _there(self, node: str, known: Seen) -> Iterator[tuple[Pod, Job | None]]:
         """The pods on a node, each with its job."""
@@ -141,6 +156,10 @@ class Observer:
             number = job_id(pod)
             if number is not None:
                 yield pod, known.job(number)
+
+
+def _without_node(pods: Iterable[Pod]) -> list[Pod]:
+    return [pod for pod in live(pods) if not pod.spec.node_name]
 
 
 def _ports(gang: Gang) -> tuple[HostPort, ...]:

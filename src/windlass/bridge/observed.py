@@ -12,11 +12,13 @@ from windlass.bridge.identity import Verdict
 from windlass.bridge.jobs import Ours
 from windlass.bridge.plan import Target
 from windlass.bridge.submission import Nodes, Settings
+from windlass.bridge.volumes import Storage
 from windlass.bridge.workloads.assembling import ENDED
 from windlass.kube.objects import Pod
 from windlass.slurm.model import Job, NodeAllocation
 
 NO_NODES = Nodes(frozenset(), frozenset())
+NO_CLAIMS = Storage()
 
 
 class Host(Enum):
@@ -62,6 +64,7 @@ class Observed:
     settings: Settings
     hosts: Mapping[str, Host] = field(default_factory=dict)
     """Nodes of the pods that are not well."""
+    storage: Storage = NO_CLAIMS
     slurm: SlurmSide | None
     """None: Slurm did not answer."""
     now: datetime

@@ -70,6 +70,18 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceClaim:
+    """Have a claim bound for a node: to a volume that there is, or to one that is made there."""
+
+    claim: Key
+    uid: str
+    node: str
+    volume: str = ""
+    version: str = ""
+    """Of the volume, as it was when nobody had it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """Take our finalizer off: nothing of the pod is left to tell Slurm."""
 
@@ -97,7 +109,8 @@ class Explain:
     """Whether the code is another than before, so that an event is worth it."""
 
 
-Action: TypeAlias = Submit | UpdateJob | EndJob | Seat | Release | DeletePod | Explain
+InKube: TypeAlias = Seat | PlaceClaim | Release | DeletePod | Explain
+Action: TypeAlias = Submit | UpdateJob | EndJob | InKube
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,9 @@ class Nodes:
     def without(self, taken: frozenset[str]) -> "Nodes":
         return Nodes(self.known, self.feasible - taken) if taken else self
 
+    def within(self, reached: frozenset[str]) -> "Nodes":
+        return Nodes(self.known, self.feasible & reached)
+
 
 def job(gang: Gang, settings: Settings, identity: Identity, nodes: Nodes) -> JobSpec | Reason:
     """What to submit for a gang; a reason where nothing that Slurm has would do."""

@@ -11,7 +11,7 @@ import pytest
 from windlass.bridge import words
 from windlass.bridge.gang import GangKey
 from windlass.bridge.link import Link
-from windlass.bridge.observe import Observer, Rules
+from windlass.bridge.observe import Means, Observer, Rules
 from windlass.bridge.submission import Settings
 from windlass.bridge.waking import wire
 from windlass.bridge.world import World, watches
@@ -41,7 +41,8 @@ def _pod(name: str, node: str = "") -> Pod:
 
 def _observer(world: World, link: Link) -> Observer:
     rules = Rules(settings=Settings(cluster="blue"))
-    return Observer(world, link, rules, lambda: datetime(2026, 7, 1, tzinfo=UTC))
+    now = datetime(2026, 7, 1, tzinfo=UTC)
+    return Observer(world, link, rules, Means(FakeKube(lambda: now), lambda: now))
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ def wanted(seen: Observed, gang: Gang, nodes: Nodes) -> JobSpec | Reason:
     problems = [*gang.problems, *seen.verdict.problems]
     if problems:
         return Reason("Refused", "; ".join(str(each) for each in problems))
-    if gang.waits:
-        return gang.waits
+    if waits := gang.waits or seen.storage.waits:
+        return waits
     return submission.job(gang, seen.settings, seen.verdict.identity, nodes)
 
 

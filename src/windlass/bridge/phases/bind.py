@@ -1,14 +1,16 @@
 """A job that runs has its pods bound, each to the node of its rank."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from windlass.bridge import words
 from windlass.bridge.gang import Gang, Member
-from windlass.bridge.ground import UNSUITABLE, Ground, unsuitable
+from windlass.bridge.ground import UNSUITABLE, Ground
 from windlass.bridge.observed import Observed, SlurmSide, bound, kept
+from windlass.bridge.phases.mount import NOT_BOUND, not_bound, placed
 from windlass.bridge.placing import Place, Placement, place, places
-from windlass.bridge.plan import Seat, Target
+from windlass.bridge.plan import PlaceClaim, Seat, Target
+from windlass.bridge.volumes import Mount
 from windlass.bridge.world import job_id
 from windlass.kube.objects import Pod
 from windlass.slurm.model import Job
@@ -16,14 +18,13 @@ from windlass.values.hostlist import expand
 from windlass.values.key import Key
 from windlass.values.reason import Reason
 
-NOTHING = Ground()
-
 
 @dataclass(frozen=True, slots=True)
 class Binding:
     seats: tuple[Seat, ...] = ()
     waiting: tuple[tuple[Target, Reason], ...] = ()
     """Who has no seat yet, and why."""
+    claims: tuple[PlaceClaim, ...] = ()
 
 
 def bind(seen: Observed, slurm: SlurmSide, job: Job) -> Binding:
@@ -33,15 +34,18 @@ def bind(seen: Observed, slurm: SlurmSide, job: Job) -> Binding:
     if not free:
         return Binding()
     placement = place(seen.gang.members, _places(slurm, job), _taken(seen.gang, pods, slurm, job))
+    seating = _Seating(seen, slurm, job, placement, pods)
     seats, waiting = [], []
+    claims: list[PlaceClaim] = []
     for member in free:
-        found = _seat(member, placement, pods, slurm, job)
+        found = seating.seat(member)
         if isinstance(found, Seat):
             seats.append(found)
         else:
             waiting.append((_target(member), found))
+            claims += seating.claims(member, found)
     begun = any(member.host for member in seen.gang.members)
-    return _together(Binding(tuple(seats), tuple(waiting)), begun=begun)
+    return _together(Binding(tuple(seats), tuple(waiting), tuple(claims)), begun=begun)
 
 
 def _together(binding: Binding, *, begun: bool) -> Binding:
@@ -51,6 +55,54 @@ def _together(binding: Binding, *, begun: bool) -> Binding:
         return binding
     held = ((seat.pod, reasons[0]) for seat in binding.seats)
     return Binding((), (*held, *binding.waiting))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seating:
+    """Who sits where, if nothing is in the way."""
+
+    seen: Observed
+    slurm: SlurmSide
+    job: Job
+    placement: Placement
+    pods: Mapping[Key, Pod]
+
+    def seat(self, member: Member) -> Seat | Reason:
+        theirs = self.placement.seats.get(member.index)
+        if theirs is None:
+            return Reason("SlurmJobFull", f"Slurm job {self.job.id} has no room for it")
+        node = self.slurm.kube.get(theirs)
+        if node is None:
+            return Reason("NodeUnknown", f"Slurm chose {theirs}, which is no node of Kubernetes")
+        if node in self.slurm.crowded:
+            sentence = f"pods of an ended job still run on {node}; it waits until they are gone"
+            return Reason("NodeNotYetFree", sentence)
+        return self._hindrance(member, node) or self._seat(member, node)
+
+    def claims(self, member: Member, reason: Reason) -> Iterable[PlaceClaim]:
+        """What has to be done about the claims of a pod that waits for them."""
+        ground = self._ground(self.slurm.kube.get(self.placement.seats.get(member.index, ""), ""))
+        if ground is None or reason.code != NOT_BOUND:
+            return ()
+        return placed(ground, self._mounts(member))
+
+    def _hindrance(self, member: Member, node: str) -> Reason | None:
+        ground, mounts = self._ground(node), self._mounts(member)
+        if ground is None:
+            return None
+        return ground.refusal(member.ports, mounts) or not_bound(ground, mounts)
+
+    def _seat(self, member: Member, node: str) -> Seat:
+        assert member.pod is not None
+        pod, number = self.pods[member.pod], self.job.id
+        noted = job_id(pod) == number and _host(pod) == node and kept(pod)
+        return Seat(_target(member), number, node, noted, tuple(pod.metadata.finalizers or ()))
+
+    def _ground(self, node: str) -> Ground | None:
+        return self.slurm.ground.get(node)
+
+    def _mounts(self, member: Member) -> tuple[Mount, ...]:
+        return self.seen.storage.mounts.get(member.pod, ()) if member.pod else ()
 
 
 def single(job: Job) -> bool:
@@ -77,27 +129,6 @@ def _taken(gang: Gang, pods: dict[Key, Pod], slurm: SlurmSide, job: Job) -> dict
 
 def _host(pod: Pod) -> str:
     return pod.spec.node_name or (pod.metadata.annotations or {}).get(words.NODE, "")
-
-
-def _seat(
-    member: Member, placement: Placement, pods: dict[Key, Pod], slurm: SlurmSide, job: Job
-) -> Seat | Reason:
-    theirs = placement.seats.get(member.index)
-    if theirs is None:
-        return Reason("SlurmJobFull", f"Slurm job {job.id} has no room for it")
-    node = slurm.kube.get(theirs)
-    if node is None:
-        return Reason("NodeUnknown", f"Slurm chose {theirs}, which is no node of Kubernetes")
-    if node in slurm.crowded:
-        sentence = f"pods of an ended job still run on {node}; it waits until they are gone"
-        return Reason("NodeNotYetFree", sentence)
-    if reason := unsuitable(node, slurm.ground.get(node, NOTHING), member.ports):
-        return reason
-    assert member.pod is not None
-    pod = pods[member.pod]
-    noted = job_id(pod) == job.id and _host(pod) == node and kept(pod)
-    finalizers = tuple(pod.metadata.finalizers or ())
-    return Seat(_target(member), job.id, node, noted, finalizers)
 
 
 def _target(member: Member) -> Target:
