@@ -43,6 +43,8 @@ class Configuration(
     priorities: dict[str, str] = {}
     node_conditions: tuple[str, ...] = ()
     """Conditions of nodes that drain them."""
+    taint_nodes: bool = False
+    """Keep pods of others from the nodes that Slurm gives away."""
     accounting: bool = False
     """Slurm accounts for jobs: pods of nobody are refused."""
     identities: Table = Table()
@@ -66,7 +68,12 @@ class Configuration(
         return Policy(self.identities, self.accounting)
 
     def rules(self, cluster: str) -> Rules:
-        return Rules(settings=self.settings(cluster), devices=self.device_map(), policy=self.policy)
+        return Rules(
+            settings=self.settings(cluster),
+            devices=self.device_map(),
+            policy=self.policy,
+            taint_nodes=self.taint_nodes,
+        )
 
     def admission(self, bridge: str) -> admission.Rules:
         """`bridge` is the user as whom the bridge itself writes."""

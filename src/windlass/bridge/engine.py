@@ -70,8 +70,7 @@ class Engine:
         observer = Observer(world, link, design.rules, Means(hands.reads, gauges.wall))
         telling = Telling(hands.records, gauges.wall)
         executor = Executor(hands.writes, link, design.ends(link), telling)
-        settings, devices = design.rules.settings, design.rules.devices
-        room = NodeRoom(world, link, NodeRules(settings.cluster, devices, design.conditions))
+        room = NodeRoom(world, link, _node_rules(design), hands.writes)
         gangs = Queue[GangKey](gauges.monotonic, meter=gauges.metrics.queue(GANGS))
         nodes = Queue[str](gauges.monotonic, meter=gauges.metrics.queue(KEY))
         wire(world, link, gangs, observer, lambda: nodes.add(KEY))
@@ -85,3 +84,9 @@ class Engine:
                 gangs,
             ),
         )
+
+
+def _node_rules(design: Design) -> NodeRules:
+    rules = design.rules
+    taint = design.scheduler if rules.taint_nodes else ""
+    return NodeRules(rules.settings.cluster, rules.devices, design.conditions, taint)

@@ -31,6 +31,8 @@ class NodeRules:
     devices: DeviceMap
     conditions: tuple[str, ...] = ()
     """Conditions of Kubernetes nodes that drain them while they are true."""
+    taint: str = ""
+    """The scheduler in whose name nodes are tainted; empty where they are not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,26 @@
 """Kubernetes nodes as nodes of Slurm: one pass over all of them, coalesced."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, TypeVar
 
 from windlass.bridge.link import Link
 from windlass.bridge.node_plan import NodeRules, decide
+from windlass.bridge.tainting import retaints
 from windlass.bridge.world import World
+from windlass.kube import kinds
+from windlass.kube import requests as kube
 from windlass.kube.controller import Requeue
+from windlass.kube.errors import Conflict, NotFound
+from windlass.kube.requests import Sends
+from windlass.kube.wire import Anything
 from windlass.slurm import requests
 from windlass.slurm.call import Request
 from windlass.slurm.errors import Absent, Busy, Errno, Refused, SlurmError
 from windlass.slurm.model import Node
 from windlass.slurm.writes import NodeWriter, batches
 from windlass.values.hostlist import fold
+from windlass.values.key import Key
 
 R = TypeVar("R")
 KEY: Final = "nodes"
@@ -21,10 +29,11 @@ IN_A_URL: Final = 500
 
 
 class NodeRoom:
-    def __init__(self, world: World, link: Link, rules: NodeRules) -> None:
+    def __init__(self, world: World, link: Link, rules: NodeRules, client: Sends) -> None:
         self._world = world
         self._link = link
         self._rules = rules
+        self._client = client
 
     async def reconcile(self, _: str) -> Requeue:
         seen = self._link.seen()
@@ -39,9 +48,19 @@ class NodeRoom:
             failed = await NodeWriter(self).change(batch.names, batch.update)
             failures += [each for each in failed.values() if not isinstance(each, Absent)]
         failures += await self._forget(plan.forget, seen.nodes)
+        if self._rules.taint:
+            await self._taint(seen.nodes)
         if failures:
             raise failures[0]
         return Requeue(rest=REST)
+
+    async def _taint(self, known: Mapping[str, Node]) -> None:
+        for each in retaints(self._world.nodes, known, self._rules.taint):
+            note = {"resourceVersion": each.version}
+            change = {"metadata": note, "spec": {"taints": each.taints}}
+            request = kube.merge_patch(kinds.NODE, Key("", each.node), change, Anything)
+            with suppress(NotFound, Conflict):  # it has changed, and wakes us
+                await self._client.send(request)
 
     async def send(self, request: Request[R]) -> R:
         """For the writer of nodes."""

@@ -39,6 +39,7 @@ class Rules:
     settings: Settings
     devices: DeviceMap = DEFAULT
     policy: Policy = field(default_factory=Policy)
+    taint_nodes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def _told(node: Node) -> tuple[object, ...]:
     conditions = [(each.type, each.status) for each in node.status.conditions or ()]
     meta, status = node.metadata, node.status
     amounts = status.allocatable, status.capacity, status.addresses
-    return meta.labels, meta.annotations, node.spec.unschedulable, amounts, conditions
+    return meta.labels, meta.annotations, node.spec, amounts, conditions
 
 
 def _ready(node: Node) -> str:

@@ -3,7 +3,7 @@ them. What Slinky does not have stands at the end."""
 
 from typing import Final
 
-from windlass.kube.objects import Toleration
+from windlass.kube.objects import Taint, Toleration
 
 # --- on pods -------------------------------------------------------------------------------
 
@@ -72,3 +72,7 @@ def toleration(scheduler: str) -> Toleration:
     return Toleration(
         key=MANAGED_NODE, operator="Equal", value=scheduler, effect=MANAGED_NODE_EFFECT
     )
+
+
+def taint(scheduler: str) -> Taint:
+    return Taint(key=MANAGED_NODE, value=scheduler, effect=MANAGED_NODE_EFFECT)

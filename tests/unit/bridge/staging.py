@@ -50,6 +50,7 @@ class Stage:
     told: Told
     time: VirtualClock
     bridge: list[asyncio.Task[None]] = field(default_factory=list)
+    rules: Rules = field(default_factory=lambda: Rules(settings=SETTINGS))
 
     # --- Kubernetes ----------------------------------------------------------------------------
 
@@ -160,7 +161,7 @@ async def started(stage: Stage) -> list[asyncio.Task[None]]:
         return opened()
 
     link = Link(SETTINGS.cluster, StaticToken("it is me"), stage.time, dial)
-    design = Design(rules=Rules(settings=SETTINGS), conditions=("DiskPressure",))
+    design = Design(rules=stage.rules, conditions=("DiskPressure",))
     hands = Hands(stage.kube, stage.kube, stage.told)
     engine = Engine(hands, link, design, Gauges(clock, stage.moment, Metrics()))
     tasks = [asyncio.create_task(engine.mirror.run())]
@@ -170,14 +171,14 @@ async def started(stage: Stage) -> list[asyncio.Task[None]]:
     return tasks
 
 
-def play(story: Callable[[Stage], Coroutine[Any, Any, None]]) -> Stage:
+def play(story: Callable[[Stage], Coroutine[Any, Any, None]], rules: Rules | None = None) -> Stage:
     """Run a story to its end, in no time."""
 
     async def whole() -> Stage:
         time = VirtualClock()
         slurm = FakeSlurm(FakeCluster(now=time.now))
         kube = FakeKube(lambda: datetime.fromtimestamp(time.now(), UTC), OPTIONAL)
-        stage = Stage(kube, slurm, Told(), time)
+        stage = Stage(kube, slurm, Told(), time, rules=rules or Rules(settings=SETTINGS))
         await stage.create(kinds.NAMESPACE, "team")
         stage.bridge = await started(stage)
         try:

@@ -50,7 +50,7 @@ def _observer(world: World, link: Link) -> Observer:
     [
         ({"status": BEATING}, set(), 0),
         ({"labels": {"zone": "a"}}, {"waits"}, 1),
-        ({"spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}}, {"waits"}, 0),
+        ({"spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}}, {"waits"}, 1),
         ({"spec": {"unschedulable": True}}, set(), 1),
         ({"status": SILENT}, {"runs"}, 1),
     ],
