@@ -5,6 +5,8 @@ daemon in the foreground.
     python3 logs.py -- COMMAND [WORD...]  runs it and prints what it says; ends with its status
                                           (128 + n if signal n ended it), hands it every signal
                                           and reaps what it leaves behind
+    python3 logs.py --login -- COMMAND    likewise for the daemons of a login node, which share
+                                          one output: sshd, sackd, SSSD and the keeper
 
 - SOCKET: the FIFO, for example /var/log/slurm/slurmctld.log. Made if it is not there, its folder
   too; one that is there is kept, because the daemon may have it open.
@@ -70,6 +72,13 @@ SPOKEN_NODE = re.compile(
     r"|unexpectedly|rebooted|registered|appears|configuration|responding|down|RPC|with|on|in)\b)"
 )
 NOT_NODES = frozenset({"not", "is", "has", "to", "with", "in", "on", "state", "configuration"})
+SSSD = re.compile(
+    r"^(?:\((?P<day>\d{4}-\d\d-\d\d) +(?P<hour>\d+)(?P<rest>:\d\d:\d\d)[\d:]*\): )?"
+    r"\[(?P<part>\S+)\] \[\w+\] \((?P<mask>0x[0-9a-f]+)\): "
+)
+SSSD_LEVELS = {0x10: "fatal", 0x20: "error", 0x40: "error", 0x80: "warning"}
+SSSD_DEBUG = 0x400  # this mask and those above it, but for that of what is always said
+SSSD_ALWAYS = 0x3F7C0
 
 
 def parsed(line: str, daemon: str, now: datetime) -> dict[str, object]:
@@ -91,6 +100,51 @@ def parsed(line: str, daemon: str, now: datetime) -> dict[str, object]:
     if node:
         found["node"] = node
     return found
+
+
+def parsed_sssd(head: re.Match[str], message: str, now: datetime) -> dict[str, object]:
+    mask = int(head["mask"], 16)
+    detail = SSSD_DEBUG <= mask < SSSD_ALWAYS
+    stamp = f"{head['day']}T{head['hour']:>02}{head['rest']}" if head["day"] else None
+    return {
+        "time": moment(stamp, now).isoformat(timespec="milliseconds"),
+        "daemon": "sssd",
+        "level": SSSD_LEVELS.get(mask, "debug" if detail else "info"),
+        "message": f"{head['part']}: {message}",
+    }
+
+
+class Daemon:
+    """One daemon's lines."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def parsed(self, line: str, now: datetime) -> dict[str, object]:
+        # In the foreground Slurm's daemons begin each line with their name.
+        return parsed(line.removeprefix(f"{self.name}: "), self.name, now)
+
+
+class LoginNode:
+    """The lines of several daemons; each is known by how it begins one, and sshd by nothing."""
+
+    def __init__(self) -> None:
+        self.last = "sshd"
+
+    def parsed(self, line: str, now: datetime) -> dict[str, object]:
+        sssd = SSSD.match(line)
+        if sssd:
+            self.last = "sssd"
+            return parsed_sssd(sssd, line[sssd.end() :], now)
+        if not line[:1].isspace():  # such a line goes on with the one before
+            self.last = self.speaker(line)
+        return parsed(line.removeprefix(f"{self.last}: "), self.last, now)
+
+    @staticmethod
+    def speaker(line: str) -> str:
+        named = next((name for name in ("keeper", "sackd") if line.startswith(f"{name}: ")), None)
+        head = LINE.match(line)
+        return named or ("sackd" if head and head["time"] else "sshd")
 
 
 def jobs_in(message: str, step: str | None) -> dict[str, object]:
@@ -199,17 +253,16 @@ class Recent:
 class Printer:
     """Lines of a daemon, as they are wanted."""
 
-    def __init__(self, daemon: str, recent: Recent) -> None:
-        self.daemon = os.environ.get("DAEMON") or daemon
+    def __init__(self, source: Daemon | LoginNode, recent: Recent) -> None:
+        self.source = source
         self.recent = recent
         self.text = os.environ.get("LOG_FORMAT", "json") == "text"
 
     def show(self, batches: Iterable[list[bytes]]) -> None:
         for lines in batches:
             now = datetime.now(timezone.utc)
-            for line in (raw.decode(errors="replace") for raw in lines):
-                # In the foreground Slurm's daemons begin each line with their name.
-                said = parsed(line.removeprefix(f"{self.daemon}: "), self.daemon, now)
+            for line in (raw.decode(errors="replace").rstrip("\r") for raw in lines):
+                said = self.source.parsed(line, now)
                 if said["level"] in ("fatal", "error"):
                     self.recent.add(line)
                 print(line if self.text else json.dumps(said))
@@ -256,7 +309,11 @@ class Child:
         return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def follow(argv: Sequence[str]) -> int:
+def named(daemon: str) -> Daemon:
+    return Daemon(os.environ.get("DAEMON") or daemon)
+
+
+def follow(argv: Sequence[str], source: Daemon | LoginNode) -> int:
     try:
         child = Child(argv)
     except OSError as error:
@@ -264,7 +321,7 @@ def follow(argv: Sequence[str]) -> int:
         return NOT_STARTED
     threading.Thread(target=child.attend, daemon=True).start()
     kept = os.environ.get("RECENT")
-    printer = Printer(Path(argv[0]).name, Recent(Path(kept) if kept else None))
+    printer = Printer(source, Recent(Path(kept) if kept else None))
     printer.show(batches(child.said, child.ended))
     return child.status()
 
@@ -272,7 +329,7 @@ def follow(argv: Sequence[str]) -> int:
 def read_fifo() -> None:
     path = Path(os.environ.get("SOCKET", "/var/log/slurm/slurmctld.log"))
     kept = os.environ.get("RECENT", f"{path}.recent")
-    printer = Printer(path.stem, Recent(Path(kept) if kept else None))
+    printer = Printer(named(path.stem), Recent(Path(kept) if kept else None))
     told_to_stop = stop_signals()
     printer.show(batches(open_fifo(path), told_to_stop))
 
@@ -281,11 +338,13 @@ def main(words: Sequence[str]) -> int:
     if not words:
         read_fifo()
         return 0
-    dashes, *argv = words
-    if dashes != "--" or not argv:
+    login = words[0] == "--login"
+    rest = list(words[1:] if login else words)
+    dashes, argv = rest[:1], rest[1:]
+    if dashes != ["--"] or not argv:
         print(__doc__, file=sys.stderr)
         return 2
-    return follow(argv)
+    return follow(argv, LoginNode() if login else named(Path(argv[0]).name))
 
 
 if __name__ == "__main__":

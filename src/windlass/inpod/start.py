@@ -2,7 +2,8 @@
 
     python3 start.py slurmd [WORD...]     slurmd with these words; sshd and SSSD where asked for;
                                           it reads the keys in /etc/slurm again when they change
-    python3 start.py login                sackd, sshd and SSSD where it is configured
+    python3 start.py login                sackd, sshd and SSSD where it is configured; what they
+                                          say comes out of logs.py
 
 slurmd offers what its pod may use, not what the machine has, unless `--conf` says so itself:
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 KEEPER = Path(__file__).with_name("keeper.py")
+LOGS = Path(__file__).with_name("logs.py")
 KEYS = ("/etc/slurm/slurm.key", "/etc/slurm/slurm.jwks")
 SSSD_CONF = Path("/etc/sssd/sssd.conf")
 PAM_SSHD = Path("/etc/pam.d/sshd")
@@ -108,6 +110,10 @@ def prepare_sshd() -> None:
         subprocess.run(["ssh-keygen", "-A"], check=True, stdout=subprocess.DEVNULL)
 
 
+def kept(*words: str) -> list[str]:
+    return [sys.executable, str(KEEPER), *words]
+
+
 def slurmd(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     sshd = env.get("SSHD", "").lower() in ("yes", "true", "1")
     if sshd:
@@ -118,7 +124,7 @@ def slurmd(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     words = with_conf([*options(env, "SLURMD"), *words], limits(env, measure(said)))
     also = beside(env, sshd=sshd, sssd=SSSD_CONF.exists())
     follow = [word for key in KEYS for word in ("--follow", key)]
-    return ["--restart", *follow, "--", "slurmd", "--systemd", *words, *also]
+    return kept("--restart", *follow, "--", "slurmd", "--systemd", *words, *also)
 
 
 def login(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
@@ -130,7 +136,8 @@ def login(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     # By its whole path: it starts itself again by the name that it was called by.
     program = shutil.which("sackd") or "/usr/sbin/sackd"
     sackd = [*as_slurm, program, "--systemd", *options(env, "SACKD"), *words]
-    return ["--restart", "--", *sackd, *beside(env, sshd=True, sssd=SSSD_CONF.exists())]
+    daemons = kept("--restart", "--", *sackd, *beside(env, sshd=True, sssd=SSSD_CONF.exists()))
+    return [sys.executable, str(LOGS), "--login", "--", *daemons]
 
 
 def main(words: Sequence[str]) -> None:
@@ -138,7 +145,7 @@ def main(words: Sequence[str]) -> None:
     if not words or words[0] not in starts:
         raise SystemExit(__doc__)
     command = starts[words[0]](words[1:], os.environ)
-    os.execv(sys.executable, [sys.executable, str(KEEPER), *command])  # noqa: S606
+    os.execv(command[0], command)  # noqa: S606
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.unit.inpod.programs import program, running
-from windlass.inpod.logs import parsed
+from windlass.inpod.logs import LoginNode, parsed
 from windlass.local.waiting import wait_for
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -236,7 +236,55 @@ def test_the_daemon_is_called_by_its_command_if_nothing_else_is_said() -> None:
     assert (said["daemon"], said["level"], said["message"]) == ("sh", "fatal", "x")
 
 
-@pytest.mark.parametrize("words", [["--"], ["slurmdbd"]])
+# --- The daemons of a login node ---------------------------------------------------------------
+
+SSSD_SAID = "(2026-11-16  5:51:42): [be[d]] [sdap_connect] (0x0020): connect failed [111]"
+
+
+@pytest.mark.parametrize(
+    ("line", "daemon", "level", "message"),
+    [
+        ("Server listening on :: port 22.", "sshd", "info", "Server listening on :: port 22."),
+        ("debug1: inetd sockets", "sshd", "debug1", "inetd sockets"),
+        ("keeper: sshd is ready", "keeper", "info", "sshd is ready"),
+        ("[2026-11-16T05:51:42.366] error: no key", "sackd", "error", "no key"),
+        ("sackd: fatal: no key", "sackd", "fatal", "no key"),
+        (SSSD_SAID, "sssd", "error", "be[d]: connect failed [111]"),
+        ("[sssd] [main] (0x3f7c0): Started", "sssd", "info", "sssd: Started"),
+        ("[sssd] [main] (0x0010): no memory", "sssd", "fatal", "sssd: no memory"),
+        ("[nss] [cache_req] (0x0400): looking", "sssd", "debug", "nss: looking"),
+    ],
+)
+def test_on_a_login_node_each_daemon_is_known_by_its_way_to_begin_a_line(
+    line: str, daemon: str, level: str, message: str
+) -> None:
+    said = LoginNode().parsed(line, NOW)
+    assert (said["daemon"], said["level"], said["message"]) == (daemon, level, message)
+
+
+def test_the_time_is_the_one_that_sssd_gives() -> None:
+    said = LoginNode().parsed(SSSD_SAID, NOW)
+    stamp = datetime.fromisoformat(str(said["time"]))
+    assert stamp.astimezone().replace(tzinfo=None) == datetime(2026, 11, 16, 5, 51, 42)
+
+
+def test_an_indented_line_goes_on_with_the_one_before() -> None:
+    node = LoginNode()
+    for line, daemon in ((SSSD_SAID, "sssd"), ("  more of it", "sssd"), ("Accepted x", "sshd")):
+        assert node.parsed(line, NOW)["daemon"] == daemon
+
+
+def test_what_a_login_node_says_comes_out_line_by_line() -> None:
+    script = r"printf 'Accepted publickey for root\r\nkeeper: done\n'"
+    with running("logs", "--login", "--", "sh", "-c", script) as logs:
+        said = [read(logs), read(logs)]
+    assert [(each["daemon"], each["message"]) for each in said] == [
+        ("sshd", "Accepted publickey for root"),
+        ("keeper", "done"),
+    ]
+
+
+@pytest.mark.parametrize("words", [["--"], ["slurmdbd"], ["--login"], ["--login", "--"]])
 def test_a_wrong_command_line_is_answered_with_the_right_one(words: list[str]) -> None:
     done = subprocess.run([*program("logs"), *words], capture_output=True, check=False)
     assert done.returncode == 2
