@@ -5,7 +5,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from windlass.local.waiting import wait_for
@@ -37,6 +37,8 @@ class World:
     """With the token of a user who is no administrator."""
     nameless: Client
     """With no token."""
+    look: Callable[[], object] = field(default=lambda: None, kw_only=True)
+    """Lets a Slurm that has no time of its own look at its queue."""
 
     @property
     def version(self) -> Version:
@@ -68,7 +70,11 @@ class World:
         return job_id
 
     def wait(self, condition: Callable[[], bool]) -> None:
-        wait_for(condition, "the test's condition", within=20)
+        def met() -> bool:
+            self.look()
+            return condition()
+
+        wait_for(met, "the test's condition", within=20)
 
 
 def external_job(nodes: list[str], **fields: object) -> JobSpec:
@@ -88,7 +94,7 @@ def external_job(nodes: list[str], **fields: object) -> JobSpec:
 def fake_world(version: Version) -> Iterator[World]:
     fake = fake_slurm()
     with asyncio.Runner() as runner:
-        yield World(runner, *clients(fake, FAKE_TOKENS, version))
+        yield World(runner, *clients(fake, FAKE_TOKENS, version), look=fake.cluster.look)
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""The jobs that the bridge asks for, on a real slurmctld: what is asked is given, and suffices."""
+"""The jobs that the bridge asks for: what is asked is given, and suffices.
+
+A real slurmctld gives it, and the fake one alike, so that simulations of the bridge mean something.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -6,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.contract.slurm_world import NEWEST, World, real_world
+from tests.contract.slurm_world import NEWEST, World, fake_world, real_world
 from windlass.bridge import marker, submission
 from windlass.bridge.annotations import Wishes
 from windlass.bridge.gang import Gang, GangKey, Level, Member
@@ -54,13 +57,24 @@ def server(slurm_with: Callable[[str], RealSlurm]) -> RealSlurm:
 
 
 @pytest.fixture
-def world(server: RealSlurm) -> Iterator[World]:
+def real(server: RealSlurm) -> Iterator[World]:
     """Jobs of a test end with it."""
     with real_world(server, NEWEST) as made:
         yield made
         for each in made.send(requests.job_states()):
             if not each.state.ended:
                 made.send(requests.cancel(int(each.key)))
+
+
+@pytest.fixture(params=["fake", "real"])
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    if request.param == "real":
+        yield request.getfixturevalue("real")
+        return
+    with fake_world(NEWEST) as made:
+        for line in LINES:
+            made.send(requests.create_nodes(line))
+        yield made
 
 
 def gang(*needs: Needs, **given: Any) -> Gang:
@@ -179,11 +193,11 @@ def test_lists_of_nodes_are_taken_back_by_an_update(world: World) -> None:
     assert expand(started(world, job_id).nodes)[0] not in PLAIN
 
 
-def test_nobody_but_an_operator_passes_a_job_off_as_ours(world: World, server: RealSlurm) -> None:
-    daemon = Client(world.client.transport, StaticToken(server.token("daemon")), NEWEST)
+def test_nobody_but_an_operator_passes_a_job_off_as_ours(real: World, server: RealSlurm) -> None:
+    daemon = Client(real.client.transport, StaticToken(server.token("daemon")), NEWEST)
     spec = asked(gang(Needs(1, 100)), PLAIN)
     plain = msgspec.structs.replace(spec, admin_comment=None)
 
-    assert world.send_as(daemon, requests.submit(plain)).job_id
+    assert real.send_as(daemon, requests.submit(plain)).job_id
     with pytest.raises(Unauthorized):
-        world.send_as(daemon, requests.submit(spec))
+        real.send_as(daemon, requests.submit(spec))

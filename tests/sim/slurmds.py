@@ -6,7 +6,8 @@ from random import Random
 from typing import Any, Final
 
 from tests.sim.transcript import Transcript
-from windlass.slurm.wire import WireJob, WireNode
+from windlass.slurm.wire import WireNode
+from windlass.testing.fake_allocation import FakeJob
 from windlass.testing.fake_calls import change_job
 from windlass.testing.fake_cluster import number
 from windlass.testing.fake_slurm import FakeSlurm
@@ -48,7 +49,7 @@ class Slurmds:
     def started(self, job: int) -> float:
         return self._started[job]
 
-    def _running(self) -> Iterator[WireJob]:
+    def _running(self) -> Iterator[FakeJob]:
         return (job for job in self.slurm.cluster.jobs.values() if job.job_state == ["RUNNING"])
 
     @property
@@ -161,7 +162,7 @@ class Slurmds:
         self.slurm.cluster.touch("nodes")
         self.transcript.say("slurmctld", f"{name} does not respond")
 
-    def _schedule(self, job: WireJob, now: float) -> None:
+    def _schedule(self, job: FakeJob, now: float) -> None:
         usable = [
             name
             for name, node in self.slurm.cluster.nodes.items()
@@ -179,7 +180,7 @@ class Slurmds:
         self.slurm.cluster.touch("jobs")
         self.transcript.say("slurmctld", f"job {job.job_id} starts on {','.join(names)}")
 
-    def _end(self, job: WireJob, now: float) -> None:
+    def _end(self, job: FakeJob, now: float) -> None:
         """A job that ended is cleaned up for a while: its nodes complete."""
         self.slurm.cluster.finish(job.job_id)
         self._completing[job.job_id] = now + self.rng.choice((0.0, 0.5, 3.0))

@@ -9,15 +9,16 @@ from msgspec import json
 from windlass.slurm import wire
 from windlass.slurm.call import Response
 from windlass.slurm.errors import Errno
+from windlass.testing.fake_allocation import FakeJob
 from windlass.testing.fake_cluster import (
     BASES,
     FakeCluster,
     Rejected,
     changed,
-    cpus_on_node,
     not_found,
     number,
 )
+from windlass.values import bitmap
 from windlass.values.hostlist import expand
 from windlass.values.malformed import Malformed
 
@@ -169,6 +170,7 @@ def new_nodes(slurm: FakeCluster, asked: Asked) -> wire.Answer:
         node.address, node.partitions = addresses[min(place, len(addresses) - 1)], ["all"]
         node.gres, node.topology = words.get("Gres", "").strip('"'), words.get("Topology", "")
         node.cpus, node.real_memory = int(words.get("CPUs", 1)), int(words.get("RealMemory", 1))
+        node.threads = int(words.get("ThreadsPerCore", 1))
         node.features = [each for each in words.get("Feature", "").split(",") if each]
         slurm.nodes[name] = node
     slurm.touch("nodes", "partitions")
@@ -231,40 +233,53 @@ def submit(slurm: FakeCluster, asked: Asked) -> wire.Answer:
     job.partition, job.flags = wanted.get("partition", "all"), wanted.get("flags", [])
     job.submit_time = number(asked.now)
     change_job(job, wanted)
-    restrict_job(slurm, job, wanted)
-    if not job.hold:
-        slurm.place(job, _hosts(wanted, "required_nodes"))
+    if not (job.hold or slurm.defers):
+        slurm.place(job, [])
     return wire.SubmitAnswer(job_id=job.job_id)
 
 
-JOB_TEXTS: Final = ("name", "comment", "admin_comment", "extra", "account", "qos", "licenses")
+JOB_TEXTS: Final = (
+    "name",
+    "comment",
+    "admin_comment",
+    "extra",
+    "account",
+    "qos",
+    "licenses",
+    "tres_per_node",
+    "tres_per_task",
+)
 
 
-def change_job(job: wire.WireJob, wanted: dict[str, Any]) -> None:
+JOB_LIMITS: Final = ("time_limit", "memory_per_node", "memory_per_cpu", "priority")
+
+
+def change_job(job: FakeJob, wanted: dict[str, Any]) -> None:
     for name in JOB_TEXTS:
         if name in wanted:
             setattr(job, name, wanted[name])
     job.user_name = wanted.get("user_id", job.user_name)
     job.group_name = wanted.get("group_id", job.group_name)
     job.hold = wanted.get("hold", job.hold)
+    for name in JOB_LIMITS:
+        if name in wanted:
+            setattr(job, name, wire.Number(**wanted[name]))
+    for name in ("required_nodes", "excluded_nodes"):
+        if name in wanted:
+            setattr(job, name, ",".join(filter(None, wanted[name])))
+    change_size(job, wanted)
+
+
+def change_size(job: FakeJob, wanted: dict[str, Any]) -> None:
+    job.exclusive = job.exclusive or "none" in wanted.get("shared", ())
+    job.max_nodes = wanted.get("maximum_nodes", job.max_nodes)
+    job.tasks_per_node = wanted.get("tasks_per_node", job.tasks_per_node)
     if wanted.keys() & {"nodes", "minimum_nodes"} or not job.node_count.set:
         job.node_count = number(int(wanted.get("nodes") or wanted.get("minimum_nodes", 1)))
-    if "time_limit" in wanted:
-        job.time_limit = wire.Number(**wanted["time_limit"])
-    if "shared" not in wanted and not job.cpus_per_task.set:
+    if "cpus_per_task" in wanted or not job.cpus_per_task.set:
         job.cpus_per_task = number(wanted.get("cpus_per_task", 1))
-
-
-def restrict_job(slurm: FakeCluster, job: wire.WireJob, wanted: dict[str, Any]) -> None:
-    """Those that it names are the ones that it may have; an empty name takes a list back."""
-    if wanted.keys() & {"required_nodes", "excluded_nodes"}:
-        candidates = _hosts(wanted, "required_nodes")
-        others = set(slurm.nodes) - set(candidates) if candidates else set()
-        slurm.excluded[job.job_id] = others | set(_hosts(wanted, "excluded_nodes"))
-
-
-def _hosts(wanted: dict[str, Any], name: str) -> list[str]:
-    return [host for text in wanted.get(name) or () if text for host in expand(text)]
+    if "tasks" in wanted:
+        job.tasks = number(wanted["tasks"])
 
 
 def update_job(slurm: FakeCluster, asked: Asked) -> wire.Answer:
@@ -272,7 +287,6 @@ def update_job(slurm: FakeCluster, asked: Asked) -> wire.Answer:
     if "begin_time" in asked.body and job.job_state != ["PENDING"]:
         raise Rejected(Errno.ESLURM_JOB_NOT_PENDING)
     change_job(job, asked.body)
-    restrict_job(slurm, job, asked.body)
     slurm.touch("jobs")
     return wire.UpdateAnswer()
 
@@ -323,12 +337,19 @@ def requeue_jobs(slurm: FakeCluster, asked: Asked) -> wire.Answer:
 
 def get_resources(slurm: FakeCluster, asked: Asked) -> wire.Answer:
     job = slurm.job(asked.name)
-    held = [
-        wire.WireNodeAllocation(node=name, core_bitmap=hex((1 << cpus_on_node(job, node)) - 1))
-        for name in expand(job.nodes)
-        if (node := slurm.nodes.get(name))
-    ]
+    held = [allocation(name, job) for name in expand(job.nodes) if name in slurm.nodes]
     return wire.ResourcesAnswer(nodes=held)
+
+
+def allocation(name: str, job: FakeJob) -> wire.WireNodeAllocation:
+    held = job.held[name]
+    given = [
+        wire.WireGresAllocation(gres, kind, bitmap.count(bits), bitmap.ranges(bits))
+        for gres, kind, bits in held.devices
+    ]
+    return wire.WireNodeAllocation(
+        node=name, core_bitmap=bitmap.ranges(held.cores), mem_alloc=held.memory, gres=given
+    )
 
 
 # --- Partitions and reservations -----------------------------------------------------------

@@ -9,6 +9,7 @@ from msgspec import Struct, convert, json, to_builtins
 from windlass.slurm import wire
 from windlass.slurm.call import Response
 from windlass.slurm.errors import Errno
+from windlass.testing.fake_allocation import FakeJob, allocated, free
 from windlass.values.hostlist import expand, fold
 
 T = TypeVar("T", bound=Struct)
@@ -30,13 +31,13 @@ class FakeCluster:
     now: Callable[[], float]
     name: str = "fake"
     nodes: dict[str, wire.WireNode] = field(default_factory=dict)
-    jobs: dict[int, wire.WireJob] = field(default_factory=dict)
+    jobs: dict[int, FakeJob] = field(default_factory=dict)
     partitions: dict[str, wire.WirePartition] = field(default_factory=dict)
     reservations: dict[str, wire.WireReservation] = field(default_factory=dict)
     topologies: frozenset[str] = frozenset({"default"})
     """Their names; each has all switches and blocks that are asked for."""
-    excluded: dict[int, set[str]] = field(default_factory=dict)
-    """By job: the nodes that it may not have."""
+    defers: bool = False
+    """Whether jobs wait until somebody calls `look`."""
     _changed: dict[str, int] = field(default_factory=dict)
     _next_job: int = 1
 
@@ -66,20 +67,22 @@ class FakeCluster:
             raise Rejected(Errno.ESLURM_INVALID_NODE_NAME)
         return self.nodes[name]
 
-    def job(self, text: str) -> wire.WireJob:
+    def job(self, text: str) -> FakeJob:
         if int(text) not in self.jobs:
             raise Rejected(Errno.ESLURM_INVALID_JOB_ID, 404)
         return self.jobs[int(text)]
 
-    def users_of(self, name: str) -> list[wire.WireJob]:
+    def users_of(self, name: str) -> list[FakeJob]:
         """The jobs that run on a node."""
         running = (job for job in self.jobs.values() if job.job_state == ["RUNNING"])
-        return [job for job in running if name in expand(job.nodes)]
+        return [job for job in running if name in job.held]
 
     def settle(self, name: str) -> None:
         """Give a node the base state and the allocation that its jobs make."""
         node = self.nodes[name]
-        node.alloc_cpus = sum(cpus_on_node(job, node) for job in self.users_of(name))
+        held = [job.held[name] for job in self.users_of(name)]
+        node.alloc_cpus = sum(each.cpus for each in held)
+        node.alloc_memory = sum(each.memory for each in held)
         base = "IDLE" if not node.alloc_cpus else "MIXED"
         if node.alloc_cpus >= node.cpus:
             base = "ALLOCATED"
@@ -88,30 +91,39 @@ class FakeCluster:
             node.state = [base, *words]
         self.touch("nodes")
 
-    def place(self, job: wire.WireJob, wanted: list[str]) -> None:
-        """Start a job if enough nodes have room for it, those it named first."""
-        free = [node for node in self.nodes.values() if self._has_room(node, job)]
-        chosen = [node.name for node in free if not wanted or node.name in wanted]
-        count = int(job.node_count.number)
-        if len(chosen) < count:
+    def place(self, job: FakeJob, only: list[str]) -> None:
+        """Start a job if there is room for it; `only` names all nodes that can be had, if any."""
+        usable = [
+            free(node, self.users_of(node.name))
+            for node in self.nodes.values()
+            if _usable(node, job) and (not only or node.name in only)
+        ]
+        held = allocated(job, usable)
+        if held is None:
             job.state_reason = "Resources"
             return
-        job.nodes = fold(chosen[:count])
+        job.held, job.nodes = held, fold(held)
         job.job_state, job.state_reason = ["RUNNING"], "None"
+        job.node_count = number(len(held))
         job.start_time = number(int(self.now()))
         if job.time_limit.set:
             job.end_time = number(job.start_time.number + 60 * job.time_limit.number)
-        for name in chosen[:count]:
+        for name in held:
             self.settle(name)
 
-    def _has_room(self, node: wire.WireNode, job: wire.WireJob) -> bool:
-        words = set(node.state or ())
-        if node.name in self.excluded.get(job.job_id, ()):
-            return False
-        unusable = words & {"DRAIN", "DOWN", "MAINTENANCE"}
-        return not unusable and node.cpus - node.alloc_cpus >= cpus_on_node(job, node)
+    def look(self) -> list[FakeJob]:
+        """Go through the queue: by priority, then by number; the answer is what starts."""
+        waiting = [job for job in self.jobs.values() if job.job_state == ["PENDING"]]
+        waiting.sort(key=lambda job: (-job.priority.number, job.job_id))
+        for job in waiting:
+            if not job.hold:
+                self.place(job, [])
+        started = [job for job in waiting if job.job_state == ["RUNNING"]]
+        if started:
+            self.touch("jobs")
+        return started
 
-    def end(self, job: wire.WireJob, state: str) -> None:
+    def end(self, job: FakeJob, state: str) -> None:
         names = expand(job.nodes)
         job.job_state = [state]
         job.end_time = number(int(self.now()))
@@ -119,8 +131,8 @@ class FakeCluster:
             self.settle(name)
         self.touch("jobs")
 
-    def new_job(self) -> wire.WireJob:
-        job = wire.WireJob(job_id=self._next_job, job_state=["PENDING"])
+    def new_job(self) -> FakeJob:
+        job = FakeJob(job_id=self._next_job, job_state=["PENDING"])
         self._next_job += 1
         self.jobs[job.job_id] = job
         self.touch("jobs")
@@ -159,6 +171,7 @@ def not_found() -> wire.Answer:
     return wire.Answer(errors=[wire.WireError(0, "No error", "Failure to query")])
 
 
-def cpus_on_node(job: wire.WireJob, node: wire.WireNode) -> int:
-    """All of them for an exclusive job."""
-    return int(job.cpus_per_task.number) or node.cpus
+def _usable(node: wire.WireNode, job: FakeJob) -> bool:
+    words = set(node.state or ())
+    there = not node.partitions or job.partition in ("", *node.partitions)
+    return there and not words & {"DRAIN", "DOWN", "MAINTENANCE"}

@@ -1,9 +1,9 @@
 """A Slurm without daemons: a Transport that answers as slurmrestd does, from plain data.
 
 It is trusted as far as it passes tests/contract/test_slurm_calls.py, which the real one passes too.
-Jobs start when they are submitted and the nodes have room, and run until they are cancelled or
-`cluster.finish` ends them; there is no other scheduler and no time limit. With `accounting` it
-answers slurmdbd's calls too.
+Jobs start when they are submitted and the nodes have room, or when `cluster.look` goes through the
+queue, and run until they are cancelled or `cluster.finish` ends them; there is no time limit. With
+`accounting` it answers slurmdbd's calls too.
 """
 
 import re
