@@ -1,12 +1,52 @@
 """What goes wrong, and how it ends again."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any, Final, Protocol
 
-from tests.sim.processes import Process
-from tests.sim.stage import Stage
+from tests.sim.processes import Process, Processes
+from windlass.testing.fake_kube import FakeKube
+from windlass.testing.fake_slurm import FakeSlurm
 from windlass.testing.virtual import clock
+
+
+class Silenced(Protocol):
+    silent_since: float | None
+
+
+class Powered(Protocol):
+    """Who knows which nodes have lost their power."""
+
+    lost: set[str]
+
+    def lose(self, node: str) -> None: ...
+
+    def restore(self, node: str, now: float) -> None: ...
+
+
+class Stage(Protocol):
+    """A cluster in which things go wrong."""
+
+    kube: FakeKube
+    slurm: FakeSlurm
+    processes: Processes
+    rng: Random
+
+    @property
+    def judge(self) -> Silenced: ...
+
+    @property
+    def kubelets(self) -> Powered: ...
+
+    @property
+    def nodes(self) -> Mapping[str, Any]: ...
+
+    def later(self, seconds: float, what: Callable[[], str]) -> None:
+        """Let a fault end by itself; what is called says what it did."""
+
+    def end_faults(self) -> None: ...
+
 
 Fault = Callable[[Stage], str | None]
 
@@ -35,7 +75,7 @@ def kill_now(stage: Stage) -> str | None:
 
 
 def second(stage: Stage) -> str | None:
-    """Two replicas, as in a rolling update of the operator; then one again."""
+    """Two replicas, as in a rolling update of the program; then one again."""
     if stage.processes.wanted == 2:
         return None
     stage.processes.wanted = 2
@@ -44,10 +84,10 @@ def second(stage: Stage) -> str | None:
         stage.processes.wanted = 1
         if len(stage.processes.alive) > 1:
             stage.processes.alive[0].kill()
-        return "one operator is wanted"
+        return f"one {stage.processes.program.name} is wanted"
 
     stage.later(stage.rng.choice((5.0, 20.0)), end)
-    return "two operators are wanted"
+    return f"two {stage.processes.program.name}s are wanted"
 
 
 def pause(stage: Stage) -> str | None:
@@ -73,7 +113,7 @@ def hold(stage: Stage) -> str | None:
         return None
     process.weather.holds = stage.rng.choice((12.0, 40.0))
     process.weather.dies_in = stage.rng.randint(1, 10)
-    return f"the next deletion by {process.name} takes {process.weather.holds:g} s"
+    return f"the next irrevocable write of {process.name} takes {process.weather.holds:g} s"
 
 
 def failing(stage: Stage) -> str | None:

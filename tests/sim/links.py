@@ -1,13 +1,12 @@
-"""How an operator process reaches the API server and slurmrestd, and what goes wrong there."""
+"""How a process reaches the API server and slurmrestd, and what goes wrong there."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-from tests.sim.judge import Judge
 from windlass.kube.errors import Unreachable
 from windlass.kube.requests import Request
 from windlass.slurm.call import Response
@@ -17,6 +16,21 @@ from windlass.testing.fake_kube import FakeKube
 from windlass.testing.fake_slurm import FakeSlurm
 
 T = TypeVar("T")
+
+IRREVOCABLE: Final = frozenset({("delete", "Pod"), ("create", "Pod/binding")})
+"""Writes that may stay on the way."""
+
+
+class Witness(Protocol):
+    """Who looks at each write."""
+
+    def over(
+        self, who: str, request: Request[Any], *, late: bool = False
+    ) -> AbstractContextManager[None]: ...
+
+    def over_slurm(self, who: str, message: Message) -> AbstractContextManager[None]: ...
+
+    def blame(self, what: str) -> None: ...
 
 
 @dataclass
@@ -35,7 +49,7 @@ class Weather:
     paused: asyncio.Event | None = None
     """While it is not set, what the process sends stays on the way."""
     holds: float = 0.0
-    """For so many seconds the next deletion of a pod stays on the way."""
+    """For so many seconds the next deletion or binding of a pod stays on the way."""
     hung: asyncio.Event | None = None
     """While it is not set, slurmrestd takes requests and does not answer."""
 
@@ -80,7 +94,7 @@ class KubeLink:
 
     who: str
     kube: FakeKube
-    judge: Judge
+    judge: Witness
     weather: Weather
     dead: bool = False
     on_the_way: asyncio.Task[Any] | None = None
@@ -89,7 +103,7 @@ class KubeLink:
         await asyncio.sleep(0)
         if check is not None and not request.safe:
             check()
-        if request.name == ("delete", "Pod") and self.weather.holds:
+        if request.name in IRREVOCABLE and self.weather.holds:
             held, self.weather.holds = self.weather.holds, 0.0
             self.on_the_way = asyncio.create_task(self._arrives(request, held))
             return await asyncio.shield(self.on_the_way)
@@ -135,7 +149,7 @@ class SlurmLink:
 
     who: str
     slurm: FakeSlurm
-    judge: Judge
+    judge: Witness
     weather: Weather
     dead: bool = False
 

@@ -14,7 +14,8 @@ from tests.sim import reservations
 from tests.sim.claims import Claims
 from tests.sim.judge import Judge
 from tests.sim.kubelets import Kubelets
-from tests.sim.processes import Processes
+from tests.sim.operators import LEASE, Operators
+from tests.sim.processes import Processes, Program
 from tests.sim.slurmds import Slurmds
 from tests.sim.taking import Taking
 from tests.sim.transcript import Transcript
@@ -179,7 +180,9 @@ async def staged(seed: int, **spec: Any) -> AsyncIterator[Stage]:
     claims = Claims(kube, Key(NAMESPACE, SET))
     judge = Judge(kube, slurm, slurmds, taking, claims, transcript)
     kubelets = Kubelets(kube, slurmds, transcript, Random(seed + 2))
-    processes = Processes(judge, transcript, Random(seed + 3), time)
+    work = Operators(time).work
+    program = Program("operator", LEASE, work, kube, slurm, judge, transcript, Random(seed + 3))
+    processes = Processes(program)
     wish = {
         "controllerRef": {"name": "slurm"},
         "replicas": 3,
