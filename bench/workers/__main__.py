@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import sys
 
 from bench.workers import floors, measures
 from bench.workers.counting import counting
@@ -20,11 +19,17 @@ async def run(on: Servers, asked: argparse.Namespace) -> None:
         ):
             size, per_node = asked.workers, asked.per_node
             stage = Stage(on, kube, connections, straight, proxy, size, per_node)
-            await stage.add_nodes()
-            floor = await floors.measure(stage, await sample(stage))
-            async with operated(stage, OPERATED, 0) as made:
-                print(f"operator: process {made.operator.process.pid}", file=sys.stderr)
-                await measures.measure(made, floor, rest=asked.rest, samples=asked.samples)
+            if asked.memory:
+                await measures.memory(stage)
+            else:
+                await _all(stage, asked)
+
+
+async def _all(stage: Stage, asked: argparse.Namespace) -> None:
+    await stage.add_nodes()
+    floor = await floors.measure(stage, await sample(stage))
+    async with operated(stage, OPERATED, 0) as made:
+        await measures.measure(made, floor, rest=asked.rest, samples=asked.samples)
 
 
 def main() -> None:
@@ -33,8 +38,9 @@ def main() -> None:
     parser.add_argument("--per-node", type=int, default=1, help="workers on one fake node")
     parser.add_argument("--rest", type=float, default=60.0, help="seconds of rest, 0 for none")
     parser.add_argument("--samples", type=int, default=50, help="of each latency, 0 for none")
+    parser.add_argument("--memory", action="store_true", help="only how much memory it takes")
     asked = parser.parse_args()
-    with servers() as on:
+    with servers(pods_start=not asked.memory) as on:
         asyncio.run(run(on, asked))
 
 

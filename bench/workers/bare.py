@@ -19,6 +19,8 @@ class Call:
     method: str
     path: str
     body: bytes | None = None
+    kind: str = "application/json"
+    """Of the body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +33,14 @@ class Bare:
 
         async def connection() -> None:
             for call in waiting:
-                await self._send(call)
+                await self.one(call)
 
         async with asyncio.TaskGroup() as tasks:
             for _ in range(CONNECTIONS):
                 tasks.create_task(connection())
 
-    async def _send(self, call: Call) -> None:
-        kind = {"Content-Type": "application/json"} if call.body else {}
+    async def one(self, call: Call) -> None:
+        kind = {"Content-Type": call.kind} if call.body else {}
         url = self.server + call.path
         async with self.session.request(call.method, url, data=call.body, headers=kind) as answer:
             text = await answer.read()

@@ -5,6 +5,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 from bench.workers import floors
@@ -12,8 +13,9 @@ from bench.workers.audit import kinds as kinds_of_writes
 from bench.workers.audit import without_effect
 from bench.workers.counting import tally
 from bench.workers.floors import Floors
+from bench.workers.kubelets import kubelets, ready_node
 from bench.workers.registering import registering
-from bench.workers.stage import Operated
+from bench.workers.stage import OPERATED, Operated, Stage, operated
 from bench.workers.table import Row, percentile, show
 from bench.workers.watching import Late, until
 from windlass.kube import kinds, requests
@@ -238,6 +240,22 @@ async def measure(on: Operated, floor: Floors, *, rest: float, samples: int) -> 
             await cordon_latency(on, samples)
         await scale_in(on, floor)
         show_memory(on, "of all")
+
+
+async def memory(stage: Stage) -> None:
+    """Of a scale-out and a scale-in. Nothing is said of time, so pods may start as they like."""
+    size, patience = stage.size, stage.patience
+    await stage.add_nodes(ready_node)
+    async with (
+        operated(stage, OPERATED, 0) as on,
+        kubelets(stage.node_names, stage.bare, on.seen.pod_store),
+        registering(stage.slurm, on.seen.pods),
+    ):
+        for replicas, when in ((size, "after scale-out"), (size - size // 2, "of all")):
+            await on.scale(replicas)
+            await until(partial(on.right, replicas), f"the status shows {replicas:,}", patience)
+            await asyncio.sleep(SETTLED)
+            show_memory(on, when)
 
 
 def show_memory(on: Operated, when: str) -> None:

@@ -44,7 +44,8 @@ class Servers:
 
 
 @contextmanager
-def servers() -> Iterator[Servers]:
+def servers(*, pods_start: bool = True) -> Iterator[Servers]:
+    """Without a scheduler and kwok if pods need not start by themselves."""
     display = Display(Console(stderr=True))
     with tempfile.TemporaryDirectory(prefix="bench-") as name, ExitStack() as started:
         folder, cache = Path(name), windlass.folders().cache
@@ -57,11 +58,12 @@ def servers() -> Iterator[Servers]:
         kube = _kube(folder / "kube", programs, audit)
         started.callback(kube.stop)
         kube.masters.start_api()
-        _scheduler(kube.masters)
         for kind in KINDS:
             kube.kubectl("apply", "--server-side", "-f", "-", text=printed(kind))
-        nodes = kwok.start(folder, programs, kube.kubectl, LEASE_SECONDS)
-        started.callback(nodes.stop)
+        if pods_start:
+            _scheduler(kube.masters)
+            nodes = kwok.start(folder, programs, kube.kubectl, LEASE_SECONDS)
+            started.callback(nodes.stop)
         yield Servers(kube, audit, slurm, _operator_kubeconfig(kube))
 
 

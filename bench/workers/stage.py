@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -51,12 +52,16 @@ class Stage:
         for each in objects:
             self.servers.kube.kubectl.apply(json.dumps(each))
 
-    async def add_nodes(self) -> None:
-        """Enough for all workers; kwok has no more to do for them when they are ready."""
-        count = -(-self.size // self.per_node)
-        nodes = [fake_node(f"node-{number:05}") for number in range(count)]
-        await self.bare.send(creating("/api/v1/nodes", nodes))
-        while await self._ready_nodes() < count:
+    @property
+    def node_names(self) -> list[str]:
+        """Enough for all workers."""
+        return [f"node-{number:05}" for number in range(-(-self.size // self.per_node))]
+
+    async def add_nodes(self, like: Callable[[str], dict[str, Any]] = fake_node) -> None:
+        """kwok has no more to do for them when they are ready."""
+        names = self.node_names
+        await self.bare.send(creating("/api/v1/nodes", map(like, names)))
+        while await self._ready_nodes() < len(names):
             await asyncio.sleep(1)
 
     async def _ready_nodes(self) -> int:
@@ -140,6 +145,7 @@ async def operated(stage: Stage, namespace: str, replicas: int) -> AsyncIterator
     kubeconfig = stage.servers.operator_kubeconfig
     async with watching(stage.kube, namespace) as seen:
         with operator(kubeconfig, namespace, manifests.CLUSTER) as process:
+            print(f"operator: process {process.process.pid}", file=sys.stderr)
             alone = stage.per_node == 1
             stage.kubectl_create(manifests.workers(namespace, replicas, alone=alone))
             await _serve_rest_api(stage, namespace)

@@ -67,6 +67,7 @@ def _conditions(pod: Pod | None) -> set[str]:
 class Namespace:
     pods: Pods
     node_sets: Store[Document]
+    pod_store: Store[Pod]
 
     def status(self) -> dict[str, Any]:
         """Of its only NodeSet; empty while that is not of its newest generation."""
@@ -81,7 +82,7 @@ async def watching(client: Client, namespace: str) -> AsyncIterator[Namespace]:
     pods = Watched(kinds.POD, Pod, Selection(namespace))
     node_sets = Watched(kinds.NODE_SET, Document, Selection(namespace))
     mirror = Mirror(client, [pods, node_sets])
-    seen = Namespace(Pods(), mirror.store(node_sets))
+    seen = Namespace(Pods(), mirror.store(node_sets), mirror.store(pods))
     mirror.store(pods).subscribe(seen.pods.hear)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(mirror.run())
