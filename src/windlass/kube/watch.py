@@ -27,6 +27,10 @@ from windlass.kube.wire import Added, Bookmark, Deleted, Failure, Modified, Page
 T = TypeVar("T", bound=Object)
 
 
+def _as_read(item: T) -> T:
+    return item
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Watched(Generic[T]):
     """One kind to keep a copy of: which objects, how much of each, found by which indexes."""
@@ -35,6 +39,8 @@ class Watched(Generic[T]):
     struct: type[T]
     selection: Selection = EVERYTHING
     indexes: Mapping[str, Callable[[T], Iterable[Hashable]]] = field(default_factory=dict)
+    kept: Callable[[T], T] = _as_read
+    """From an object as it was read to an equal one that is stored; see `sharing.py`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,7 +125,7 @@ class ListWatch(Generic[T]):
 
     def listed(self, state: Listing[T], page: Page[T]) -> Step[T]:
         """A page came."""
-        pages = (*state.pages, page.items or [])
+        pages = (*state.pages, [self.watched.kept(item) for item in page.items or ()])
         version = state.version or page.metadata.resource_version
         if page.metadata.continue_:
             token = page.metadata.continue_
@@ -134,7 +140,7 @@ class ListWatch(Generic[T]):
             return self.failed(state, error_of(event.object))
         now = Watching(event.object.metadata.resource_version, 0, heard=True)
         if isinstance(event, Modified | Added):
-            return Step(now, None, Put(event.object))
+            return Step(now, None, Put(self.watched.kept(event.object)))
         if isinstance(event, Deleted):
             return Step(now, None, Removed(event.object))
         assert isinstance(event, Bookmark)

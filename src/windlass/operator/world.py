@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from windlass.api import labels
-from windlass.kube import kinds, requests
+from windlass.kube import kinds, requests, sharing
 from windlass.kube.errors import NotFound
 from windlass.kube.kinds import Kind
 from windlass.kube.meta import Object, PartialObject
@@ -107,6 +107,7 @@ def watches(namespaces: Sequence[str], *, monitors: bool = False) -> Watches:
                 Pod,
                 Selection(place, labels=OUR_PODS),
                 {SERVED_BY: served_by, SLURM_NODE: slurm_node, ON_HOST: on_host},
+                sharing.pods(),
             )
             for place in places
         },
@@ -119,7 +120,7 @@ def watches(namespaces: Sequence[str], *, monitors: bool = False) -> Watches:
             )
             for place in places
         },
-        hosts=Watched(kinds.NODE, Node),
+        hosts=Watched(kinds.NODE, Node, kept=sharing.nodes()),
     )
 
 

@@ -198,3 +198,24 @@ def test_chance_spreads_rests_and_watches(chance: float, rest: float, seconds: i
     follow = protocol.rested(Watching("1")).do
     assert isinstance(follow, Follow)
     assert ("timeoutSeconds", str(seconds)) in follow.request.query
+
+
+# --- what is kept ---------------------------------------------------------------------------
+
+
+def upper(item: PartialObject) -> PartialObject:
+    return thing(item.metadata.name.upper(), item.metadata.resource_version)
+
+
+KEEPING = ListWatch(Watched(kinds.POD, PartialObject, OURS, kept=upper), chance=lambda: 0.5)
+
+
+def test_what_is_listed_is_stored_as_it_is_to_be_kept() -> None:
+    first = KEEPING.listed(Listing(500), page(A, more="token"))
+    assert isinstance(first.state, Listing)
+    assert KEEPING.listed(first.state, page(B)).change == Replaced([upper(A), upper(B)])
+
+
+@pytest.mark.parametrize("event", [Added(A), Modified(A)])
+def test_what_is_heard_is_stored_as_it_is_to_be_kept(event: WatchEvent[PartialObject]) -> None:
+    assert KEEPING.heard(Watching("1"), event).change == Put(upper(A))
