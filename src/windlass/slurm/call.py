@@ -55,7 +55,7 @@ class Request(Generic[T]):
 class Response:
     status: int
     is_json: bool
-    body: bytes
+    body: bytes | bytearray
 
 
 def segment(name: str) -> str:
@@ -102,7 +102,7 @@ def _is_about_absence(request: Request[T], status: int, faults: list[Fault]) -> 
     return request.safe and status < 400 and not any(fault.errno for fault in faults)
 
 
-def decode(kind: type[A], body: bytes) -> A:
+def decode(kind: type[A], body: bytes | bytearray) -> A:
     try:
         return json.decode(body, type=kind)
     except (DecodeError, ValidationError) as error:

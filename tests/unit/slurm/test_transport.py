@@ -1,6 +1,7 @@
 """The client against servers that do what slurmrestd, proxies and networks do."""
 
 import asyncio
+import json
 import socket
 import ssl
 from collections.abc import Callable, Coroutine
@@ -17,11 +18,12 @@ from windlass.slurm.client import Client, connect, negotiated
 from windlass.slurm.errors import Absent, Busy, Refused, Unauthorized, Unavailable
 from windlass.slurm.specs import NodeUpdate
 from windlass.slurm.tokens import StaticToken
-from windlass.slurm.transport import Address, HttpTransport
+from windlass.slurm.transport import READ_AHEAD, Address, HttpTransport
 from windlass.slurm.versions import Version
 
 PONG: Final = http("200 OK", b'{"pings": [{"hostname": "a", "responding": true}]}')
 NO_JOB: Final = b'{"errors": [{"error_number": 2017, "error": "Invalid job id specified"}]}'
+AS_OF: Final = {"set": True, "infinite": False, "number": 7}
 CLOSE: Final = "Connection: Close\r\n"
 # What slurmrestd 26.05 really sends for one request: two responses, and the end.
 TWICE: Final = http("404 NOT FOUND", NO_JOB, more=CLOSE) + http(
@@ -126,6 +128,8 @@ def test_a_get_that_changes_something_is_never_sent_twice() -> None:
         None,
         PONG[:-10],
         b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100000000000000000000000\r\n\r\n",
         b"SSH-2.0-OpenSSH\r\n\r\n",
         http("200 OK", b"{half"),
         http("502 Bad Gateway", b"<html>", "text/html"),
@@ -136,6 +140,8 @@ def test_a_get_that_changes_something_is_never_sent_twice() -> None:
         "nothing",
         "half",
         "no length",
+        "a length beyond memory",
+        "a length beyond numbers",
         "no http",
         "bad json",
         "bad gateway",
@@ -352,3 +358,18 @@ def test_errors_of_negotiation_are_told_as_they_are() -> None:
             await negotiated(slurm.transport, slurm.tokens)
 
     play(lambda *_: no, scenario)
+
+
+def test_a_body_of_many_pieces_is_read_whole_and_no_further() -> None:
+    """Larger than what is read ahead; the next answer is on the same connection."""
+    names = [f"node-{number:06}" for number in range(50_000)]
+    body = json.dumps({"nodes": [{"name": name} for name in names], "last_update": AS_OF}).encode()
+    assert len(body) > READ_AHEAD
+
+    async def scenario(slurm: Client, _peer: Peer) -> None:
+        for _ in range(2):
+            listing = await slurm.send(requests.nodes())
+            assert listing is not None
+            assert [node.name for node in listing.items] == names
+
+    assert play(lambda *_: http("200 OK", body), scenario).connections == 1
