@@ -1,6 +1,9 @@
 """From the wire to the model, for slurmctld's half of the API. Pure; requests.py picks readers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from sys import intern
+from typing import TypeVar
 
 from msgspec import json, structs
 
@@ -29,6 +32,8 @@ from windlass.slurm.model import (
 from windlass.slurm.statistics import Diag
 from windlass.values.states import JobState, NodeState
 
+T = TypeVar("T")
+
 # --- Small shapes --------------------------------------------------------------------------
 
 
@@ -51,6 +56,24 @@ def words(raw: Iterable[str] | None) -> frozenset[str]:
     return frozenset(raw or ())
 
 
+def taken(raw: list[T] | None) -> Iterator[T]:
+    """One after the other, each let go as soon as it is read: of 10,000 there need not be two."""
+    left = raw or []
+    left.reverse()
+    while left:
+        yield left.pop()
+
+
+def names(raw: wire.Names) -> tuple[str, ...]:
+    return _same(tuple(raw or ()))
+
+
+@lru_cache(maxsize=1024)
+def _same(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The first of those that are equal."""
+    return names
+
+
 def exit_code(raw: wire.WireExit) -> ExitCode:
     status = next(iter(raw.status or ()), "")
     return ExitCode(status, whole(raw.return_code), whole(raw.signal.id))
@@ -60,21 +83,22 @@ def exit_code(raw: wire.WireExit) -> ExitCode:
 
 
 def node(raw: wire.WireNode) -> Node:
+    """Most of its words are those of all other nodes: they are kept once."""
     return Node(
-        name=raw.name,
+        name=intern(raw.name),
         state=NodeState.parse(raw.state or ()),
-        reason=raw.reason,
-        reason_by=raw.reason_set_by_user,
+        reason=intern(raw.reason),
+        reason_by=intern(raw.reason_set_by_user),
         reason_at=instant(raw.reason_changed_at),
-        comment=raw.comment,
-        extra=raw.extra,
-        address=raw.address,
-        hostname=raw.hostname,
-        partitions=tuple(raw.partitions or ()),
-        features=tuple(raw.features or ()),
-        active_features=tuple(raw.active_features or ()),
-        gres=raw.gres,
-        gres_used=raw.gres_used,
+        comment=intern(raw.comment),
+        extra=intern(raw.extra),
+        address=intern(raw.address),
+        hostname=intern(raw.hostname),
+        partitions=names(raw.partitions),
+        features=names(raw.features),
+        active_features=names(raw.active_features),
+        gres=intern(raw.gres),
+        gres_used=intern(raw.gres_used),
         cpus=raw.cpus,
         cpus_effective=raw.effective_cpus,
         cpus_allocated=raw.alloc_cpus,
@@ -87,25 +111,25 @@ def node(raw: wire.WireNode) -> Node:
         memory_free=whole(raw.free_mem),
         memory_specialized=raw.specialized_memory,
         weight=raw.weight,
-        topology=raw.topology,
-        reservation=raw.reservation,
-        tres=raw.tres,
-        tres_used=raw.tres_used,
+        topology=intern(raw.topology),
+        reservation=intern(raw.reservation),
+        tres=intern(raw.tres),
+        tres_used=intern(raw.tres_used),
         boot_at=instant(raw.boot_time),
         slurmd_started_at=instant(raw.slurmd_start_time),
         last_busy_at=instant(raw.last_busy),
         resume_after=instant(raw.resume_after),
-        version=raw.version,
-        architecture=raw.architecture,
-        operating_system=raw.operating_system,
+        version=intern(raw.version),
+        architecture=intern(raw.architecture),
+        operating_system=intern(raw.operating_system),
         instance_id=raw.instance_id,
-        instance_type=raw.instance_type,
+        instance_type=intern(raw.instance_type),
     )
 
 
 def nodes(answer: wire.NodesAnswer) -> Listing[Node] | None:
     as_of = whole(answer.last_update)
-    return Listing(tuple(map(node, answer.nodes or ())), as_of) if as_of else None
+    return Listing(tuple(map(node, taken(answer.nodes))), as_of) if as_of else None
 
 
 def one_node(answer: wire.NodesAnswer) -> Node:
@@ -178,7 +202,7 @@ def job(raw: wire.WireJob) -> Job:
 def jobs(answer: wire.JobsAnswer) -> Listing[Job] | None:
     """Slurm answers "no change" about jobs with 200 and the instant zero, elsewhere with 304."""
     as_of = whole(answer.last_update)
-    return Listing(tuple(map(job, answer.jobs or ())), as_of) if as_of else None
+    return Listing(tuple(map(job, taken(answer.jobs))), as_of) if as_of else None
 
 
 def one_job(answer: wire.JobsAnswer) -> Job:

@@ -38,6 +38,25 @@ def test_numbers_that_are_unset_infinite_or_a_time_that_never_was() -> None:
     assert (node.boot_at, node.memory_free) == (None, None)
 
 
+def test_nodes_keep_their_order_and_share_their_words() -> None:
+    wires = [
+        {
+            "name": f"w-{at}",
+            "hostname": f"w-{at}",
+            "features": ["gpu", "a100"],
+            "tres": "cpu=4,mem=8",
+        }
+        for at in range(3)
+    ]
+    listing = answered(requests.nodes(), {"nodes": wires, "last_update": number(7)})
+    assert [node.name for node in listing.items] == ["w-0", "w-1", "w-2"]
+    first, second, _ = listing.items
+    assert first.features == ("gpu", "a100")
+    assert first.features is second.features
+    assert first.tres is second.tres
+    assert first.name is first.hostname
+
+
 def test_how_a_job_ended() -> None:
     code = {"status": ["SIGNALED"], "return_code": number(0), "signal": {"id": number(9)}}
     job = answered(requests.job(1), {"jobs": [{"job_id": 1, "exit_code": code}]})
