@@ -31,7 +31,7 @@ class Client:
         message = Message(
             method=request.method,
             target=request.target(self.version),
-            headers={TOKEN_HEADER: _one_line(self.tokens.token())},
+            headers={TOKEN_HEADER: one_line(self.tokens.token())},
             body=request.content(self.version),
             safe=request.safe,
         )
@@ -42,7 +42,7 @@ class Client:
         return Client(self.transport, as_tokens(tokens), self.version)
 
 
-def _one_line(token: str) -> str:
+def one_line(token: str) -> str:
     """Refuse what would end the header and begin another."""
     if any(sign in token for sign in "\r\n\0"):
         raise Unauthorized("the token has a line break in it; a token is one line")

@@ -233,7 +233,7 @@ class HttpTransport:
                     where.host, where.port, ssl=self.tls if where.secure else None, limit=READ_AHEAD
                 )
         except OSError as error:
-            raise Unavailable(f"cannot reach slurmrestd at {where}: {error}") from error
+            raise Unavailable(f"cannot reach {where}: {error}") from error
         return Connection(*pair)
 
     def _keep(self, connection: Connection) -> None:
