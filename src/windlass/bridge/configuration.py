@@ -27,6 +27,8 @@ class Configuration(
 ):
     scheduler_name: str = words.SCHEDULER
     slurm_rest_api: str = URL
+    slurm_agent: str = ""
+    """The agent that ends jobs with their exit code; empty: jobs are cancelled, and say it."""
     managed_namespaces: tuple[str, ...] = ()
     managed_namespace_selector: LabelSelector | None = None
     mcs_label: str | None = words.MCS_LABEL

@@ -6,7 +6,7 @@ where nobody knows whether Slurm has heard it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
@@ -145,6 +145,15 @@ class Link:
         """Change something in Slurm, while this process may."""
         self._check()
         return await self._send(request)
+
+    async def change_job(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Change a job by another way than REST, while this process may."""
+        self._check()
+        try:
+            await work()
+        finally:
+            if self._mirror is not None:
+                self._mirror.jobs.nudge()
 
     async def refresh(self, number: int) -> None:
         """Have a job read anew whose state has not changed."""

@@ -35,6 +35,8 @@ class Outcome:
 
     sentence: str
     code: int | None = None
+    """As a shell gives it: 128 + n if signal n was the end."""
+    out_of_memory: bool = False
 
 
 @dataclass(frozen=True, slots=True)

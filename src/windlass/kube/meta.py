@@ -36,6 +36,7 @@ class Meta(Part, frozen=True, gc=False):
     finalizers: list[str] | None = None
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
+    deletion_grace_period_seconds: int | None = None
 
     @property
     def key(self) -> Key:

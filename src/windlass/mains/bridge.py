@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from windlass.bridge.configuration import Configuration, read
+from windlass.bridge.ends import Cancels, Completes, Ends, fallbacks
 from windlass.bridge.engine import Design
 from windlass.bridge.link import Link
 from windlass.bridge.process import NAME, Means, Options, bridge
@@ -28,6 +30,7 @@ from windlass.kube.wire import Anything
 from windlass.mains.clock import SystemClock
 from windlass.mains.kubernetes import access, boot_time, now
 from windlass.mains.logs import LogFormat, LogLevel, log_to_stderr
+from windlass.slurm.agent import Agent
 from windlass.slurm.tokens import MintedToken, TokenFile, Tokens
 from windlass.slurm.transport import Address, HttpTransport, Transport
 from windlass.values.key import Key
@@ -50,6 +53,9 @@ def run(  # noqa: PLR0913 - each is a flag
     *,
     config: Config = CONFIG,
     slurm: Annotated[str, typer.Option(help="The address of slurmrestd; before the file's.")] = "",
+    agent: Annotated[
+        str, typer.Option(help="The address of the agent beside it; before the file's.")
+    ] = "",
     token_file: Annotated[
         Path | None,
         typer.Option(envvar="SLURM_JWT_FILE", help="A token that others keep fresh."),
@@ -78,7 +84,7 @@ def run(  # noqa: PLR0913 - each is a flag
         settings=Settings(port=health_port),
     )
     tokens = _tokens(token_file, jwt_key_file, user)
-    there = _Slurm(slurm or found.slurm_rest_api, tokens)
+    there = _Slurm(slurm or found.slurm_rest_api, tokens, agent or found.slurm_agent)
     asyncio.run(_run(reached, found, there, options, workers))
 
 
@@ -94,9 +100,18 @@ def _tokens(file: Path | None, key: Path | None, user: str) -> Tokens:
 class _Slurm:
     url: str
     tokens: Tokens
+    agent: str
 
     def dial(self) -> AbstractAsyncContextManager[Transport]:
         return HttpTransport(Address.parse(self.url), TIMEOUT)
+
+    def ends(self, metrics: Metrics) -> Callable[[Link], Ends]:
+        """The agent closes every connection itself, so there is nothing left to close."""
+        if not self.agent:
+            return Cancels
+        agent = Agent(HttpTransport(Address.parse(self.agent), TIMEOUT), self.tokens)
+        count = fallbacks(metrics.registry)
+        return lambda link: Completes(link, agent, count)
 
 
 async def _run(
@@ -111,6 +126,7 @@ async def _run(
             served=tuple([kind for kind in OPTIONAL if await _served(client, kind)]),
             conditions=found.node_conditions,
             workers=workers,
+            ends=slurm.ends(metrics),
         )
         link = Link(rules.settings.cluster, slurm.tokens, SystemClock(), slurm.dial)
         await bridge(Means(client, metrics, boot_time, now), link, design, options).run()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from windlass.bridge import words
+from windlass.bridge.ends import Cancels, Completes, Ends
 from windlass.bridge.engine import Design, Engine, Gauges, Hands
 from windlass.bridge.link import Link
 from windlass.bridge.observe import Rules
@@ -19,9 +20,11 @@ from windlass.kube.kinds import Kind
 from windlass.kube.metrics import Metrics
 from windlass.kube.wire import Document
 from windlass.slurm import wire as slurm_wire
+from windlass.slurm.agent import Agent
 from windlass.slurm.tokens import StaticToken
 from windlass.slurm.transport import Transport
 from windlass.testing import virtual
+from windlass.testing.fake_agent import FakeAgent
 from windlass.testing.fake_cluster import FakeCluster
 from windlass.testing.fake_kube import FakeKube
 from windlass.testing.fake_slurm import FakeSlurm
@@ -49,6 +52,7 @@ class Stage:
     slurm: FakeSlurm
     told: Told
     time: VirtualClock
+    agent: FakeAgent | None = None
     bridge: list[asyncio.Task[None]] = field(default_factory=list)
     rules: Rules = field(default_factory=lambda: Rules(settings=SETTINGS))
 
@@ -160,8 +164,13 @@ async def started(stage: Stage) -> list[asyncio.Task[None]]:
 
         return opened()
 
+    def ends(link: Link) -> Ends:
+        if stage.agent is None:
+            return Cancels(link)
+        return Completes(link, Agent(stage.agent, StaticToken("it is me")))
+
     link = Link(SETTINGS.cluster, StaticToken("it is me"), stage.time, dial)
-    design = Design(rules=stage.rules, conditions=("DiskPressure",))
+    design = Design(rules=stage.rules, conditions=("DiskPressure",), ends=ends)
     hands = Hands(stage.kube, stage.kube, stage.told)
     engine = Engine(hands, link, design, Gauges(clock, stage.moment, Metrics()))
     tasks = [asyncio.create_task(engine.mirror.run())]
@@ -171,14 +180,20 @@ async def started(stage: Stage) -> list[asyncio.Task[None]]:
     return tasks
 
 
-def play(story: Callable[[Stage], Coroutine[Any, Any, None]], rules: Rules | None = None) -> Stage:
-    """Run a story to its end, in no time."""
+def play(
+    story: Callable[[Stage], Coroutine[Any, Any, None]],
+    rules: Rules | None = None,
+    *,
+    agent: bool = False,
+) -> Stage:
+    """Run a story to its end, in no time; where asked for, with an agent beside slurmrestd."""
 
     async def whole() -> Stage:
         time = VirtualClock()
         slurm = FakeSlurm(FakeCluster(now=time.now))
         kube = FakeKube(lambda: datetime.fromtimestamp(time.now(), UTC), OPTIONAL)
         stage = Stage(kube, slurm, Told(), time, rules=rules or Rules(settings=SETTINGS))
+        stage.agent = FakeAgent(slurm.cluster) if agent else None
         await stage.create(kinds.NAMESPACE, "team")
         stage.bridge = await started(stage)
         try:

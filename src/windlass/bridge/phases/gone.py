@@ -31,9 +31,14 @@ def _why(pod: Pod, slurm: SlurmSide, at: Standing) -> Reason | None:
     if bound(pod):
         return None if number is None else _lost_its_job(number, slurm.noted.get(number))
     past = at.past
-    if past is None or past.job.comment.startswith(BY_US) or not _was_for(past, pod):
+    if past is None or _ended_by_us(past.job) or not _was_for(past, pod):
         return None
     return _reason(past.job)
+
+
+def _ended_by_us(job: Job) -> bool:
+    """No external job completes unless it is told to, and that needs no comment."""
+    return job.comment.startswith(BY_US) or job.state.base == "COMPLETED"
 
 
 def _lost_its_job(number: int, job: Job | None) -> Reason | None:
