@@ -48,6 +48,19 @@
 {{- join "\n" $lines -}}
 {{- end -}}
 
+{{- /* The partition of the bridge, whose nodes come by a feature. */ -}}
+{{- define "slurm.bridge" -}}
+{{- $own := .Values.bridge -}}
+{{- if $own.enabled -}}
+{{- $name := $own.partition -}}
+{{- if or (hasKey (include "slurm.nodesets" . | fromJson) $name) (hasKey .Values.partitions $name) -}}
+{{- fail (printf "bridge.partition: there is a nodeset or partition %q already" $name) -}}
+{{- end -}}
+{{- $words := include "slurm.conf" (dict "text" $own.config "map" $own.configMap "separator" " ") -}}
+{{- printf "NodeSet=%s Feature=%s\nPartitionName=%s Nodes=%s %s" $name $name $name $name $words | trim -}}
+{{- end -}}
+{{- end -}}
+
 {{- /* Whether somebody needs sssd.conf, and where it is. */ -}}
 {{- define "slurm.sssdNeeded" -}}
 {{- $needed := include "slurm.loginsets" . | fromJson -}}
