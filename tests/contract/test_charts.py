@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import yaml
 
-from tests.contract.helm import CHARTS, Body, Helm
+from tests.contract.helm import CHARTS, Body, Helm, nested
 from tests.unit.operator.conftest import Golden
 from windlass.api.validation import Context, Problem
 from windlass.local.errors import CommandFailed
@@ -24,6 +24,20 @@ VALUES: dict[tuple[str, str], Body | None] = {
     ("slurm", "default"): None,
     ("slurm", "slinky"): yaml.safe_load((SLINKY / "slurm.yaml").read_text()),
     ("slurm", "mariadb"): {"accounting": {"enabled": True}, "mariadb": {"enabled": True}},
+    ("slurm", "bridge"): {"bridge": {"enabled": True, "configMap": {"MaxTime": "1-0"}}},
+    ("windlass-bridge", "default"): None,
+    ("windlass-bridge", "slinky"): yaml.safe_load((SLINKY / "slurm-bridge.yaml").read_text()),
+    ("windlass-bridge", "identities"): {
+        "schedulerConfig": {
+            "accounting": True,
+            "devices": {"example.com/dongle": "license/cad"},
+            "priorities": {"urgent": "qos=high"},
+            "nodeConditions": ["GpuBroken"],
+            "identities": {"namespaces": {"team": {"user": "team", "accounts": ["work"]}}},
+        },
+        "admission": {"managedNamespaces": ["team"]},
+        "sharedConfig": {"slurmJwtSecret": "mine"},
+    },
 }
 every = pytest.mark.parametrize(("chart", "name"), VALUES, ids=["-".join(key) for key in VALUES])
 
@@ -86,6 +100,23 @@ def test_our_own_webhooks_have_nothing_against_a_cluster(helm: Helm, name: str) 
         ("slurm", {"starter": {"nodeset": {"replica": 1}}}, "'/starter/nodeset'", "'replica'"),
         ("slurm", {"mariadb": {"host": "x"}}, "'/mariadb'", "'host'"),
         ("slurm", {"vendor": {"nvidia": {"dcgm": {"dir": "x"}}}}, "dcgm'", "'dir'"),
+        ("slurm", {"bridge": {"partitions": ["x"]}}, "'/bridge'", "'partitions'"),
+        ("windlass-bridge", {"schedular": {}}, "''", "'schedular'"),
+        ("windlass-bridge", {"scheduler": {"replicas": 1}}, "'/scheduler'", "'replicas'"),
+        ("windlass-bridge", {"schedulerConfig": {"device": {}}}, "Config'", "'device'"),
+        ("windlass-bridge", nested("schedulerConfig.devices.a", "gpu"), "devices/a'", "pattern"),
+        ("windlass-bridge", nested("schedulerConfig.priorities.a", "1"), "ties/a'", "pattern"),
+        (
+            "windlass-bridge",
+            nested("schedulerConfig.identities.users.alice.account", "physics"),
+            "'/schedulerConfig/identities/users/alice'",
+            "'account'",
+        ),
+        ("windlass-bridge", {"admission": {"replicaCount": 1}}, "'/admission'", "'replicaCount'"),
+        ("windlass-bridge", nested("admission.failurePolicy", "No"), "Policy'", "Fail"),
+        ("windlass-bridge", {"controllers": {"replica": 1}}, "'/controllers'", "'replica'"),
+        ("windlass-bridge", nested("sharedConfig.slurmRestApi", "host"), "RestApi'", "pattern"),
+        ("windlass-bridge", {"token": {"user": "x"}}, "'/token'", "'user'"),
     ],
 )
 def test_a_misspelt_or_mistaken_key_is_refused_by_name(
@@ -97,7 +128,7 @@ def test_a_misspelt_or_mistaken_key_is_refused_by_name(
     assert complaint in str(refused.value)
 
 
-@pytest.mark.parametrize("chart", ["windlass-operator", "slurm"])
+@pytest.mark.parametrize("chart", ["windlass-operator", "slurm", "windlass-bridge"])
 def test_every_key_of_a_section_is_shown_in_the_values(chart: str) -> None:
     """A key that only the schema knows would be found by nobody."""
     values = yaml.safe_load((CHARTS / chart / "values.yaml").read_text())
