@@ -1,4 +1,4 @@
-"""One local cluster of two nodes, brought up once and used by every story."""
+"""One local cluster of two nodes, brought up once for every story, and the operator on it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,14 +7,18 @@ from uuid import uuid4
 import pytest
 
 from windlass.local import binaries
+from windlass.local.helm import Helm
 from windlass.local.kubectl import Kubectl
-from windlass.local.layout import Folders
+from windlass.local.layout import Folders, sources
 from windlass.local.progress import Display
+from windlass.local.slurm import IMAGES, OPERATOR_NAMESPACE, Slurm
 from windlass.testing import kwok
 from windlass.testing.kwok import Kwok
 from windlass.testing.local import LocalCluster
 
 NAME = "windlass-e2e"
+UNHEALTHY = "GpuBroken"
+"""The node condition that drains workers."""
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +51,31 @@ def namespace(cluster: LocalCluster) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def kubectl(cluster: LocalCluster) -> Kubectl:
     return cluster.kubectl
+
+
+@pytest.fixture(scope="session")
+def helm(cluster: LocalCluster, programs: dict[str, Path]) -> Helm:
+    return Helm(programs["helm"], cluster.folder.kubeconfig)
+
+
+@pytest.fixture(scope="session")
+def operator(cluster: LocalCluster, helm: Helm) -> Iterator[Slurm]:
+    """CRDs and operator from their charts, in a namespace that enforces `restricted`."""
+    for image in IMAGES:
+        cluster.local("image", "load", image)
+    installed = Slurm(cluster.kubectl, helm, sources("charts"))
+    cluster.kubectl("create", "namespace", OPERATOR_NAMESPACE)
+    cluster.kubectl(
+        "label", "namespace", OPERATOR_NAMESPACE, "pod-security.kubernetes.io/enforce=restricted"
+    )
+    installed.install_operator({"drainNodeConditions": [UNHEALTHY]})
+    for deployment in ("windlass-operator", "windlass-operator-webhook"):
+        cluster.kubectl(
+            *("rollout", "status", f"deployment/{deployment}"),
+            *("-n", OPERATOR_NAMESPACE, "--timeout=120s"),
+        )
+    yield installed
+    helm.uninstall("windlass-operator", OPERATOR_NAMESPACE)
 
 
 @pytest.fixture(scope="module")

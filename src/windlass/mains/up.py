@@ -1,13 +1,14 @@
-"""`windlass up`: from nothing to a Slurm job that has run."""
+"""`windlass up`: from nothing to a Slurm job and pods of Slurm's that have run."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from windlass.local import binaries, ssh_key
+from windlass.local.bridge import Bridge
 from windlass.local.cluster import DEFAULT_NAME
 from windlass.local.commands import Name, Nodes, World
 from windlass.local.errors import LocalError
@@ -36,15 +37,16 @@ def up(
         typer.Option(help="With --kubeconfig: where that cluster pulls our images from."),
     ] = None,
 ) -> None:
-    """Bring up Kubernetes with Slurm on it, and run a job."""
+    """Bring up Kubernetes with Slurm on it, run a job, and pods that Slurm schedules."""
     world: World = ctx.obj
     key = ssh_key.ensure(world.folders.state / "ssh")
     if kubeconfig:
-        slurm, operator = _elsewhere(world, kubeconfig, key, _references(world, registry))
+        site = _elsewhere(world, kubeconfig, key, _references(world, registry))
     else:
-        slurm, operator = _here(world, name, nodes, key)
+        site = _here(world, name, nodes, key)
+    slurm = site.slurm
     with world.display.step("the operator"):
-        slurm.install_operator(operator)
+        slurm.install_operator(site.operator)
         slurm.kubectl(
             *("rollout", "status", "deployment", "--timeout=120s", "-n", OPERATOR_NAMESPACE)
         )
@@ -53,32 +55,65 @@ def up(
         slurm.wait_until_idle()
     with world.display.step("a job on both workers"):
         job = slurm.run_job()
+    with world.display.step("the bridge"):
+        bridge = _bridge(site)
+    with world.display.step("a pod and a gang of two, scheduled by Slurm"):
+        shown = bridge.run_first(site.image)
     world.display.say(
         f"\n$ sbatch --nodes=2 ...\n{job.output}\n$ sacct -j {job.number}\n{job.accounted}"
     )
+    world.display.say(f"$ squeue | kubectl get pods -n {bridge.namespace}\n{shown}")
     world.display.say(f"where the time went:\n{world.display.summary()}\n")
     world.display.say(_next_steps(slurm, key))
 
 
-def _here(world: World, name: str, nodes: int | None, key: Path) -> tuple[Slurm, Mapping[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """Slurm on a cluster, and what is special there about the charts of ours."""
+
+    slurm: Slurm
+    operator: Mapping[str, Any]
+    bridge: Mapping[str, Any]
+    image: str
+    """Of Windlass itself."""
+
+
+def _here(world: World, name: str, nodes: int | None, key: Path) -> _Site:
     cluster = world.cluster(name)
     cluster.up(nodes)
     loaded = {image: cluster.load_image(image) for image in IMAGES}
     # The tag of a rebuilt image is the old one, so something else has to roll the pods.
     built = {"podAnnotations": {"windlass.local/image": loaded["windlass"].archive.stem}}
-    return _slurm(world, cluster.kubectl.kubeconfig, key), {"operator": built, "webhook": built}
+    return _Site(
+        _slurm(world, cluster.kubectl.kubeconfig, key),
+        {"operator": built, "webhook": built},
+        {"scheduler": built, "admission": built},
+        loaded["windlass"].reference,
+    )
 
 
-def _elsewhere(
-    world: World, kubeconfig: Path, key: Path, images: Mapping[str, str]
-) -> tuple[Slurm, Mapping[str, Any]]:
+def _elsewhere(world: World, kubeconfig: Path, key: Path, images: Mapping[str, str]) -> _Site:
     if not kubeconfig.is_file():
         raise LocalError(f"--kubeconfig {kubeconfig}: there is no such file")
     daemons = {name: images[name] for name in DAEMONS}
-    operator = {"operator": {"image": images["windlass"]}, "images": daemons}
     slurm = _slurm(world, kubeconfig, key)
     own = {**slurm.values["mariadb"], "image": images["mariadb"]}
-    return replace(slurm, values={**slurm.values, "mariadb": own}), operator
+    image = {"image": images["windlass"]}
+    return _Site(
+        replace(slurm, values={**slurm.values, "mariadb": own}),
+        {"operator": image, "images": daemons},
+        {"scheduler": image},
+        images["windlass"],
+    )
+
+
+def _bridge(site: _Site) -> Bridge:
+    """Installed, with every node that takes pods."""
+    bridge = Bridge(site.slurm, site.bridge)
+    bridge.install()
+    nodes = site.slurm.kubectl.get("nodes")["items"]
+    bridge.give(*(node["metadata"]["name"] for node in nodes if not node["spec"].get("taints")))
+    return bridge
 
 
 def _slurm(world: World, kubeconfig: Path, key: Path) -> Slurm:
@@ -92,7 +127,7 @@ def _slurm(world: World, kubeconfig: Path, key: Path) -> Slurm:
 
 
 def _values(public_key: str) -> Mapping[str, Any]:
-    """A cluster to look around in: with accounting, and a port of the nodes for ssh."""
+    """A cluster to look around in: with accounting, a place for pods, and a port for ssh."""
     login = {
         "rootSshAuthorizedKeys": public_key,
         "service": {"spec": {"type": "NodePort"}},
@@ -100,6 +135,7 @@ def _values(public_key: str) -> Mapping[str, Any]:
     return {
         "accounting": {"enabled": True},
         "mariadb": {"enabled": True},
+        "bridge": {"enabled": True},
         "starter": {"nodeset": {"replicas": 2}, "loginset": login},
     }
 

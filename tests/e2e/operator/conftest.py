@@ -1,19 +1,13 @@
-"""The operator on the cluster, installed once from its charts, and a Slurm for the stories."""
+"""A Slurm for the stories of the operator."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from windlass.local.helm import Helm
-from windlass.local.layout import sources
-from windlass.local.slurm import IMAGES, OPERATOR_NAMESPACE, Slurm
-from windlass.testing.local import LocalCluster
+from windlass.local.slurm import Slurm
 from windlass.testing.operated import Operated
 
-UNHEALTHY = "GpuBroken"
-"""The node condition that drains workers."""
 CONTROLLER = """
 apiVersion: slinky.slurm.net/v1beta1
 kind: Controller
@@ -30,31 +24,6 @@ spec:
     resources: {limits: {cpu: 500m, memory: 512Mi}}
   partition: {enabled: true, config: "Default=YES"}
 """
-
-
-@pytest.fixture(scope="session")
-def helm(cluster: LocalCluster, programs: dict[str, Path]) -> Helm:
-    return Helm(programs["helm"], cluster.folder.kubeconfig)
-
-
-@pytest.fixture(scope="session")
-def operator(cluster: LocalCluster, helm: Helm) -> Iterator[Slurm]:
-    """CRDs and operator from their charts, in a namespace that enforces `restricted`."""
-    for image in IMAGES:
-        cluster.local("image", "load", image)
-    installed = Slurm(cluster.kubectl, helm, sources("charts"))
-    cluster.kubectl("create", "namespace", OPERATOR_NAMESPACE)
-    cluster.kubectl(
-        "label", "namespace", OPERATOR_NAMESPACE, "pod-security.kubernetes.io/enforce=restricted"
-    )
-    installed.install_operator({"drainNodeConditions": [UNHEALTHY]})
-    for deployment in ("windlass-operator", "windlass-operator-webhook"):
-        cluster.kubectl(
-            *("rollout", "status", f"deployment/{deployment}"),
-            *("-n", OPERATOR_NAMESPACE, "--timeout=120s"),
-        )
-    yield installed
-    helm.uninstall("windlass-operator", OPERATOR_NAMESPACE)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.e2e.operator.conftest import UNHEALTHY
+from tests.e2e.conftest import UNHEALTHY
 from windlass.local.slurm import OPERATOR_NAMESPACE, Slurm
 from windlass.testing.operated import Operated, until
 
