@@ -12,6 +12,7 @@ from windlass.bridge.gang import GangKey
 from windlass.bridge.link import Link
 from windlass.bridge.node_plan import NodeRules
 from windlass.bridge.node_room import KEY, NodeRoom
+from windlass.bridge.node_room import Means as NodeMeans
 from windlass.bridge.observe import Means, Observer, Rules
 from windlass.bridge.reconciler import Reconciler
 from windlass.bridge.waking import wire
@@ -70,7 +71,8 @@ class Engine:
         observer = Observer(world, link, design.rules, Means(hands.reads, gauges.wall))
         telling = Telling(hands.records, gauges.wall)
         executor = Executor(hands.writes, link, design.ends(link), telling)
-        room = NodeRoom(world, link, _node_rules(design), hands.writes)
+        means = NodeMeans(hands.writes, observer.feasible, observer.ledger, gauges.wall)
+        room = NodeRoom(world, link, _node_rules(design), means)
         gangs = Queue[GangKey](gauges.monotonic, meter=gauges.metrics.queue(GANGS))
         nodes = Queue[str](gauges.monotonic, meter=gauges.metrics.queue(KEY))
         wire(world, link, gangs, observer, lambda: nodes.add(KEY))

@@ -1,7 +1,8 @@
 """What a labelled node of Kubernetes is as an EXTERNAL node of Slurm. Pure.
 
-What kubelet keeps for itself is not Slurm's to give, so what counts is what can be allocated, and
-less is told rather than more: CPUs rounded down to whole cores, memory to `STEP`.
+What kubelet keeps for itself is not Slurm's to give, nor what daemons take: what counts is what can
+be allocated without that, and less is told rather than more: CPUs rounded down to whole cores,
+memory to `STEP`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,13 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from windlass.bridge import words
+from windlass.bridge.amounts import NANO, allocatable, left
 from windlass.bridge.devices import DeviceMap
 from windlass.bridge.names import slurm_name
 from windlass.kube.objects import Node
 from windlass.slurm import model
 from windlass.values import gres
 from windlass.values.gres import Gres
-from windlass.values.quantity import Quantity
 
 STEP: Final = 64
 """MiB. A kernel that keeps a little more for itself makes no other node."""
@@ -23,7 +24,6 @@ SMT: Final = "feature.node.kubernetes.io/cpu-hardware_multithreading"
 """Node Feature Discovery's label."""
 GPU: Final = "gpu"
 MEBIBYTE: Final = 2**20
-NANO: Final = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +56,15 @@ class External:
         )
 
 
-def external(host: Node, devices: DeviceMap) -> External | None:
+def external(host: Node, devices: DeviceMap, taken: Mapping[str, int] = {}) -> External | None:
     """None for a node that nobody labelled, or that has nothing to give yet."""
     notes = host.metadata.annotations or {}
     if words.EXTERNAL_NODE not in (host.metadata.labels or {}):
         return None
-    amounts = host.status.allocatable or host.status.capacity or {}
-    has = {name: Quantity.parse(_text(amount)) for name, amount in amounts.items()}
+    has = left(allocatable(host), taken)
     threads = 2 if (host.metadata.labels or {}).get(SMT) == "true" else 1
-    cpus = has.get("cpu", Quantity(0)).nano // NANO // threads * threads
-    memory = has.get("memory", Quantity(0)).nano // (NANO * MEBIBYTE) // STEP * STEP
+    cpus = has.get("cpu", 0) // NANO // threads * threads
+    memory = has.get("memory", 0) // (NANO * MEBIBYTE) // STEP * STEP
     address = _address(host)
     if not (cpus and memory and address):
         return None
@@ -118,13 +117,13 @@ def _tellable(several: tuple[Gres, ...]) -> tuple[Gres, ...]:
     return (max(gpus, key=lambda one: one.count),) if gpus else several
 
 
-def _gres(has: Mapping[str, Quantity], devices: DeviceMap) -> Iterator[Gres]:
+def _gres(has: Mapping[str, int], devices: DeviceMap) -> Iterator[Gres]:
     sums: dict[tuple[str, str], int] = {}
     for resource, amount in has.items():
         target = devices.target(resource)
-        if target is not None and target.plugin == "gres" and amount.nano > 0:
+        if target is not None and target.plugin == "gres" and amount > 0:
             at = target.name, target.type
-            sums[at] = sums.get(at, 0) + amount.nano // NANO
+            sums[at] = sums.get(at, 0) + amount // NANO
     for (name, kind), count in sorted(sums.items()):
         yield Gres(name, kind, count)
 
@@ -140,7 +139,3 @@ def _address(host: Node) -> str:
 
 def _listed(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def _text(amount: str | float) -> str | int:
-    return amount if isinstance(amount, int) else str(amount)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from windlass.bridge.names import Names, names
+from windlass.bridge.neighbours import Neighbour, worker, workers
 from windlass.bridge.submission import Nodes
 from windlass.bridge.volumes import Terms, takes
 from windlass.kube.objects import Node, PodSpec, Toleration
@@ -30,21 +31,30 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 class Feasible:
-    def __init__(self, hosts: Store[Node]) -> None:
+    def __init__(self, hosts: Store[Node], others: Store[Neighbour]) -> None:
         self._hosts = hosts
+        self._others = others
+        self._workers: dict[str, tuple[str, ...]] = {}
         self._names: Names | None = None
         self._standing: list[Node] = []
         self._fit: dict[bytes, frozenset[str]] = {}
         self._known: dict[str, frozenset[str]] = {}
         hosts.subscribe(self._changed)
+        others.subscribe(self._settled)
 
     def names(self) -> Names:
         if self._names is None:
             every = list(self._hosts)
-            self._names = names(every)
+            self._workers = workers(self._others)
+            self._names = names(every, self._workers)
             self._standing = [_lasting(host) for host in every]
             self._fit.clear()
         return self._names
+
+    def workers(self) -> Mapping[str, tuple[str, ...]]:
+        """The slurmds on each node of Kubernetes, by Slurm's names."""
+        self.names()
+        return self._workers
 
     def slurm_changed(self) -> None:
         """Forget which nodes are in which partition."""
@@ -86,9 +96,23 @@ class Feasible:
             )
         return self._fit[key]
 
+    def _settled(self, old: Neighbour | None, new: Neighbour | None) -> None:
+        if moved(old, new):
+            self._names = None
+
     def _changed(self, old: Node | None, new: Node | None) -> None:
         if old is None or new is None or lasting(old) != lasting(new):
             self._names = None
+
+
+def moved(old: Neighbour | None, new: Neighbour | None) -> bool:
+    """Whether a slurmd has come to a node, or left it."""
+    return _slurmd(old) != _slurmd(new)
+
+
+def _slurmd(pod: Neighbour | None) -> tuple[str, str]:
+    name = worker(pod) if pod else ""
+    return (pod.spec.node_name, name) if pod and name else ("", "")
 
 
 def lasting(host: Node) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from windlass.bridge.amounts import written
 from windlass.bridge.ports import HostPort
 from windlass.bridge.volumes import Mount, takes
 from windlass.kube.objects import Node
@@ -16,7 +17,8 @@ from windlass.values.reason import Reason
 
 PORT_TAKEN: Final = "PortTaken"
 VOLUME_ELSEWHERE: Final = "VolumeElsewhere"
-UNSUITABLE: Final = frozenset({PORT_TAKEN, VOLUME_ELSEWHERE})
+NODE_FULL: Final = "NodeFull"
+UNSUITABLE: Final = frozenset({PORT_TAKEN, VOLUME_ELSEWHERE, NODE_FULL})
 """Reasons for which another node might do."""
 
 
@@ -25,6 +27,8 @@ class Ground:
     """A node, as far as it concerns the pods that are to be bound there."""
 
     host: Node
+    free: dict[str, int] = field(default_factory=dict)
+    """What pods leave of what kubelet gives them, in billionths."""
     ports: Mapping[HostPort, Key] = field(default_factory=dict)
     """Who has the ports that they want."""
 
@@ -41,3 +45,18 @@ class Ground:
                 sentence = f"claim {mount.claim} has its volume elsewhere than on {self.name}"
                 return Reason(VOLUME_ELSEWHERE, sentence)
         return None
+
+    def lack(self, needs: Mapping[str, int]) -> Reason | None:
+        """Why kubelet would not let a pod with these requests in."""
+        for name, amount in needs.items():
+            if name in self.free and amount > self.free[name]:
+                has, wanted = written(name, self.free[name]), written(name, amount)
+                sentence = f"{self.name} has {has} of {name} left, and the pod requests {wanted}"
+                return Reason(NODE_FULL, sentence)
+        return None
+
+    def take(self, needs: Mapping[str, int]) -> None:
+        """Others of the gang come after this one."""
+        for name, amount in needs.items():
+            if name in self.free:
+                self.free[name] -= amount

@@ -5,8 +5,10 @@ ledger decides who gets what; this one says what Slurm cannot know.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
 from typing import Final, NamedTuple, TypeAlias
 
+from windlass.bridge.amounts import NANO
 from windlass.bridge.neighbours import Neighbour, stands
 from windlass.bridge.ports import HostPort, clash, host_ports
 from windlass.bridge.resources import requests
@@ -18,7 +20,12 @@ from windlass.values.key import Key
 Nano: TypeAlias = dict[str, int]
 """Billionths of each resource."""
 PODS: Final = "pods"
-ONE: Final = 10**9
+
+
+class Whose(Enum):
+    OURS = "placed by Slurm"
+    NODE = "belongs to its node"
+    GUEST = "placed by another scheduler"
 
 
 class Held(NamedTuple):
@@ -28,7 +35,7 @@ class Held(NamedTuple):
     node: str
     amounts: Nano
     ports: tuple[HostPort, ...]
-    stands: bool
+    whose: Whose
 
 
 class Ledger:
@@ -41,6 +48,9 @@ class Ledger:
         """By UID: a pod may get the name of one that the other watch has not seen go."""
         self._used: dict[str, Nano] = {}
         self._standing: dict[str, Nano] = {}
+        self._guests: dict[str, Nano] = {}
+        self.guests_version = 0
+        """Another one whenever guests come or go."""
         self._ports: dict[tuple[str, int], dict[str, Held]] = {}
         pods.subscribe(self._changed)
         others.subscribe(self._changed)
@@ -54,6 +64,17 @@ class Ledger:
     def standing(self, node: str) -> Mapping[str, int]:
         """The part of pods that belong to the node."""
         return self._standing.get(node, {})
+
+    def foreign(self, node: str) -> Mapping[str, int]:
+        """The part of pods of other schedulers."""
+        guests, standing = self._guests.get(node, {}), self.standing(node)
+        return {
+            name: guests.get(name, 0) + standing.get(name, 0) for name in {**guests, **standing}
+        }
+
+    def guests(self) -> Mapping[str, Mapping[str, int]]:
+        """By node: what pods of other schedulers take that do not belong to it."""
+        return self._guests
 
     def nodes_with(self, ports: Iterable[HostPort]) -> frozenset[str]:
         """The nodes on which one of these ports is taken."""
@@ -104,7 +125,14 @@ class Ledger:
         return held
 
     def _sums(self, held: Held) -> tuple[dict[str, Nano], ...]:
-        return (self._used, self._standing) if held.stands else (self._used,)
+        match held.whose:
+            case Whose.OURS:
+                return (self._used,)
+            case Whose.NODE:
+                return self._used, self._standing
+            case Whose.GUEST:
+                self.guests_version += 1
+                return self._used, self._guests
 
 
 def _same(old: Pod | Neighbour, new: Pod | Neighbour) -> bool:
@@ -117,8 +145,9 @@ def _held(pod: Pod | Neighbour) -> Held | None:
     if not pod.spec.node_name or _over(pod):
         return None
     amounts = {name: amount.nano for name, amount in requests(pod.spec).items() if amount.nano}
-    key, belongs = pod.metadata.key, isinstance(pod, Neighbour) and stands(pod)
-    return Held(key, pod.spec.node_name, {**amounts, PODS: ONE}, host_ports(pod.spec), belongs)
+    whose = Whose.OURS if isinstance(pod, Pod) else Whose.NODE if stands(pod) else Whose.GUEST
+    at = pod.metadata.key, pod.spec.node_name
+    return Held(*at, {**amounts, PODS: NANO}, host_ports(pod.spec), whose)
 
 
 def _over(pod: Pod | Neighbour) -> bool:
@@ -126,7 +155,7 @@ def _over(pod: Pod | Neighbour) -> bool:
 
 
 def _stood(held: Held | None) -> tuple[str, Nano] | None:
-    return (held.node, held.amounts) if held is not None and held.stands else None
+    return (held.node, held.amounts) if held is not None and held.whose is Whose.NODE else None
 
 
 def _add(sums: Nano, amounts: Nano, sign: int) -> None:

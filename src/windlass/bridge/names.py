@@ -1,4 +1,5 @@
-"""What a node is called on both sides: the same, unless a label of the Kubernetes node says so.
+"""What a node is called on both sides: as a label of the Kubernetes node says, or like the one
+slurmd that runs there, or the same.
 
 Two nodes of Kubernetes with one name in Slurm would be one place to it; then neither counts.
 """
@@ -23,14 +24,17 @@ class Names:
     findings: tuple[Finding, ...] = ()
 
 
-def slurm_name(node: Node) -> str:
-    return (node.metadata.labels or {}).get(words.NODE_NAME) or node.metadata.name
+def slurm_name(node: Node, workers: Mapping[str, tuple[str, ...]] = {}) -> str:
+    """`workers` are the slurmds on each node, by their names."""
+    there = workers.get(node.metadata.name, ())
+    said = (node.metadata.labels or {}).get(words.NODE_NAME)
+    return said or (there[0] if len(there) == 1 else node.metadata.name)
 
 
-def names(nodes: Iterable[Node]) -> Names:
+def names(nodes: Iterable[Node], workers: Mapping[str, tuple[str, ...]] = {}) -> Names:
     called: dict[str, list[str]] = {}
     for node in nodes:
-        called.setdefault(slurm_name(node), []).append(node.metadata.name)
+        called.setdefault(slurm_name(node, workers), []).append(node.metadata.name)
     single = {theirs: ours[0] for theirs, ours in called.items() if len(ours) == 1}
     findings = tuple(
         Problem(

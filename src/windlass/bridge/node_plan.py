@@ -11,6 +11,7 @@ from typing import Final
 from windlass.bridge.devices import DeviceMap
 from windlass.bridge.external import External, external, line
 from windlass.bridge.names import names
+from windlass.bridge.neighbours import Neighbourhood
 from windlass.kube.objects import Node
 from windlass.slurm import model
 from windlass.slurm.specs import NodeUpdate
@@ -23,6 +24,7 @@ NOT_READY: Final = f"{OURS} not ready in Kubernetes"
 GOES: Final = f"{OURS} no node of Kubernetes any more"
 CHANGES: Final = f"{OURS} made anew with what the node has now"
 NO_FEATURE: Final = ("",)
+NOBODY: Final = Neighbourhood()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +48,21 @@ class NodePlan:
         return bool(self.create or self.update or self.forget)
 
 
-def decide(hosts: Iterable[Node], slurm: Mapping[str, model.Node], rules: NodeRules) -> NodePlan:
-    every = list(hosts)
+def decide(
+    hosts: Iterable[Node],
+    slurm: Mapping[str, model.Node],
+    rules: NodeRules,
+    there: Neighbourhood = NOBODY,
+) -> NodePlan:
+    """Where a slurmd runs there is a node in Slurm, or there will be: none is made for it."""
+    every = [host for host in hosts if host.metadata.name not in there.workers]
     single = names(every).slurm
     create: list[External] = []
     update: list[tuple[str, NodeUpdate]] = []
     forget: list[str] = []
     wanted: set[str] = set()
     for host in every:
-        found = external(host, rules.devices)
+        found = external(host, rules.devices, there.taken.get(host.metadata.name, {}))
         if found is None or host.metadata.name not in single:
             continue
         wanted.add(found.name)

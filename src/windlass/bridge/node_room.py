@@ -1,11 +1,17 @@
 """Kubernetes nodes as nodes of Slurm: one pass over all of them, coalesced."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, TypeVar
 
+from windlass.bridge.feasible import Feasible
+from windlass.bridge.ledger import Ledger
 from windlass.bridge.link import Link
+from windlass.bridge.neighbours import Neighbourhood
 from windlass.bridge.node_plan import NodeRules, decide
+from windlass.bridge.settling import Settling
 from windlass.bridge.tainting import retaints
 from windlass.bridge.world import World
 from windlass.kube import kinds
@@ -28,18 +34,29 @@ REST: Final = 1.0
 IN_A_URL: Final = 500
 
 
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Who writes, and who knows what else is on nodes."""
+
+    client: Sends
+    feasible: Feasible
+    ledger: Ledger
+    now: Callable[[], datetime]
+
+
 class NodeRoom:
-    def __init__(self, world: World, link: Link, rules: NodeRules, client: Sends) -> None:
+    def __init__(self, world: World, link: Link, rules: NodeRules, means: Means) -> None:
         self._world = world
         self._link = link
         self._rules = rules
-        self._client = client
+        self._means = means
+        self._settling = Settling()
 
     async def reconcile(self, _: str) -> Requeue:
         seen = self._link.seen()
         if seen is None:
             return Requeue.never()
-        plan = decide(self._world.nodes, seen.nodes, self._rules)
+        plan = decide(self._world.nodes, seen.nodes, self._rules, self._there())
         failures: list[SlurmError] = []
         for line in plan.create:
             failures += await self._create(line)
@@ -52,15 +69,26 @@ class NodeRoom:
             await self._taint(seen.nodes)
         if failures:
             raise failures[0]
-        return Requeue(rest=REST)
+        return Requeue(self._settling.due(self._means.now().timestamp()), REST)
+
+    def _there(self) -> Neighbourhood:
+        means, now = self._means, self._means.now().timestamp()
+        names = {host.metadata.name: host for host in self._world.nodes}
+        self._settling.keep(names)
+        taken = {
+            name: self._settling.count(name, dict(means.ledger.standing(name)), now)
+            for name in names
+        }
+        return Neighbourhood(means.feasible.workers(), taken)
 
     async def _taint(self, known: Mapping[str, Node]) -> None:
-        for each in retaints(self._world.nodes, known, self._rules.taint):
+        called = self._means.feasible.names().slurm
+        for each in retaints(self._world.nodes, called, known, self._rules.taint):
             note = {"resourceVersion": each.version}
             change = {"metadata": note, "spec": {"taints": each.taints}}
             request = kube.merge_patch(kinds.NODE, Key("", each.node), change, Anything)
             with suppress(NotFound, Conflict):  # it has changed, and wakes us
-                await self._client.send(request)
+                await self._means.client.send(request)
 
     async def send(self, request: Request[R]) -> R:
         """For the writer of nodes."""

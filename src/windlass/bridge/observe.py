@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from windlass.bridge import submission
+from windlass.bridge.amounts import allocatable, left
+from windlass.bridge.burdens import Burdens
 from windlass.bridge.claims import Claims
 from windlass.bridge.crowding import crowded
 from windlass.bridge.devices import DEFAULT, DeviceMap
@@ -58,8 +60,9 @@ class Observer:
         self._now = means.now
         self._claims = Claims(means.client, means.now)
         self._places = QueuePlaces()
-        self.feasible = Feasible(world.nodes)
+        self.feasible = Feasible(world.nodes, world.others)
         self.ledger = Ledger(world.pods, world.others)
+        self._burdens = Burdens(self.ledger, world.nodes)
 
     async def observe(self, key: GangKey) -> Observed:
         pods = self._world.gang(key)
@@ -116,18 +119,17 @@ class Observer:
         nodes = self.feasible.nodes(specs, known.nodes, partition)
         for terms in seen.storage.terms:
             nodes = nodes.within(self.feasible.reaching(terms))
+        taken = self.ledger.nodes_with(_ports(gang)) | self._burdens.too_small(specs)
         return replace(
             slurm,
-            nodes=nodes.without(self._with_ports(gang)),
+            nodes=nodes.without(self._called(taken)),
             submit_in=self._link.submit_in(identity),
             ahead=self._places.ahead(job.id, known.jobs.values(), known.as_of) if job else None,
         )
 
-    def _with_ports(self, gang: Gang) -> frozenset[str]:
-        """Slurm's nodes on which somebody has a port that the gang wants."""
-        taken = self.ledger.nodes_with(_ports(gang))
+    def _called(self, hosts: Iterable[str]) -> frozenset[str]:
         called = self.feasible.names().slurm
-        return frozenset(called[name] for name in taken if name in called)
+        return frozenset(called[name] for name in hosts if name in called)
 
     async def _after(self, seen: Observed, slurm: SlurmSide, known: Seen, job: Job) -> SlurmSide:
         if not _without_node(seen.pods) or not job.state.running:
@@ -149,7 +151,8 @@ class Observer:
         host = self._world.node(name)
         if host is None or seen.gang is None:
             return None
-        return Ground(host, self.ledger.takers(name, _ports(seen.gang)))
+        free = left(allocatable(host), self.ledger.used(name))
+        return Ground(host, free, self.ledger.takers(name, _ports(seen.gang)))
 
     def _there(self, node: str, known: Seen) -> Iterator[tuple[Pod, Job | None]]:
         """The pods on a node, each with its job."""

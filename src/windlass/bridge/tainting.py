@@ -4,11 +4,10 @@ Only the taint with the name of our scheduler is ours; those of others, also of 
 are kept as they are.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from windlass.bridge import words
-from windlass.bridge.names import names
 from windlass.kube.objects import Node, Taint
 
 
@@ -20,13 +19,13 @@ class Retaint:
     taints: tuple[Taint, ...]
 
 
-def retaints(hosts: Iterable[Node], slurm: Collection[str], scheduler: str) -> Iterator[Retaint]:
+def retaints(
+    hosts: Iterable[Node], called: Mapping[str, str], slurm: Collection[str], scheduler: str
+) -> Iterator[Retaint]:
     """What to write, so that the nodes that Slurm knows, or is to know, have our taint and no
-    others have."""
-    every = list(hosts)
-    called = names(every).slurm
+    others have; `called` are Slurm's names."""
     ours = words.taint(scheduler)
-    for host in every:
+    for host in hosts:
         shown = tuple(host.spec.taints or ())
         is_there = any(_same(each, ours) for each in shown)
         labelled = words.EXTERNAL_NODE in (host.metadata.labels or {})

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from windlass.bridge.feasible import Feasible, lasting
+from windlass.bridge.feasible import Feasible, lasting, moved
 from windlass.bridge.gang import GangKey
 from windlass.bridge.ledger import Ledger
 from windlass.bridge.link import Ears, Link
+from windlass.bridge.neighbours import Neighbour
 from windlass.bridge.ports import HostPort
 from windlass.bridge.world import World
 from windlass.kube.objects import Node, Pod
@@ -26,6 +27,7 @@ def wire(
     """Wake gangs and, with `nodes`, whoever looks after Slurm's nodes."""
     waking, feasible = Waking(world, link, queue), observer.feasible
     observer.ledger.on_free = waking.ports
+    observer.ledger.on_standing = nodes
     world.wake = queue.add
     world.nodes.subscribe(waking.host)
     world.namespaces.subscribe(lambda *_: waking.waiting())
@@ -35,6 +37,13 @@ def wire(
             nodes()
 
     world.nodes.subscribe(kube_node)
+
+    def neighbour(old: Neighbour | None, new: Neighbour | None) -> None:
+        if moved(old, new):
+            waking.waiting()
+            nodes()
+
+    world.others.subscribe(neighbour)
 
     def slurm_node(_: str) -> None:
         feasible.slurm_changed()

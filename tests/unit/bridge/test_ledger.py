@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from windlass.bridge.ledger import ONE, Ledger
+from windlass.bridge.amounts import NANO
+from windlass.bridge.ledger import Ledger
 from windlass.bridge.neighbours import Neighbour
 from windlass.bridge.ports import HostPort
 from windlass.kube.objects import Pod
@@ -57,7 +58,7 @@ class Stage:
     def cpus(self, node: str = "n1") -> tuple[int, int]:
         """In thousandths, of all and of those that belong to the node."""
         used, standing = self.ledger.used(node), self.ledger.standing(node)
-        return used.get("cpu", 0) * 1000 // ONE, standing.get("cpu", 0) * 1000 // ONE
+        return used.get("cpu", 0) * 1000 // NANO, standing.get("cpu", 0) * 1000 // NANO
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,8 @@ def test_pods_add_up_and_are_counted() -> None:
     stage.pods.put(pod("b", cpu="500m"))
     stage.others.put(neighbour("c"))
     assert stage.cpus() == (2500, 0)
-    assert stage.ledger.used("n1")["pods"] == 3 * ONE
+    assert stage.ledger.guests()["n1"]["cpu"] == stage.ledger.foreign("n1")["cpu"] == NANO
+    assert stage.ledger.used("n1")["pods"] == 3 * NANO
 
 
 def test_a_pod_that_takes_over_a_name_is_another() -> None:

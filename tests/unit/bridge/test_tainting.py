@@ -7,6 +7,7 @@ import pytest
 
 from tests.unit.bridge.staging import SETTINGS, Stage, play
 from windlass.bridge import words
+from windlass.bridge.names import names
 from windlass.bridge.observe import Rules
 from windlass.bridge.tainting import retaints
 from windlass.kube import kinds, requests
@@ -43,7 +44,8 @@ def test_only_our_taint_comes_and_goes(
     node: Node, slurm: set[str], wanted: list[dict[str, str]] | None
 ) -> None:
     found = [
-        (each.version, msgspec.to_builtins(each.taints)) for each in retaints([node], slurm, "mine")
+        (each.version, msgspec.to_builtins(each.taints))
+        for each in retaints([node], names([node]).slurm, slurm, "mine")
     ]
     assert found == ([] if wanted is None else [("7", tuple(wanted))])
 

@@ -4,12 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from windlass.bridge import words
+from windlass.bridge.amounts import NANO
 from windlass.bridge.gang import Gang, Member
 from windlass.bridge.ground import UNSUITABLE, Ground
+from windlass.bridge.ledger import PODS
 from windlass.bridge.observed import Observed, SlurmSide, bound, kept
 from windlass.bridge.phases.mount import NOT_BOUND, not_bound, placed
 from windlass.bridge.placing import Place, Placement, place, places
 from windlass.bridge.plan import PlaceClaim, Seat, Target
+from windlass.bridge.resources import requests
 from windlass.bridge.volumes import Mount
 from windlass.bridge.world import job_id
 from windlass.kube.objects import Pod
@@ -90,7 +93,18 @@ class _Seating:
         ground, mounts = self._ground(node), self._mounts(member)
         if ground is None:
             return None
-        return ground.refusal(member.ports, mounts) or not_bound(ground, mounts)
+        reason = ground.refusal(member.ports, mounts) or self._lack(member, ground)
+        return reason or not_bound(ground, mounts)
+
+    def _lack(self, member: Member, ground: Ground) -> Reason | None:
+        """Who has its place on the node is counted there."""
+        assert member.pod is not None
+        spec = self.pods[member.pod].spec
+        needs = {name: amount.nano for name, amount in requests(spec).items()} | {PODS: NANO}
+        reason = ground.lack(needs)
+        if reason is None:
+            ground.take(needs)
+        return reason
 
     def _seat(self, member: Member, node: str) -> Seat:
         assert member.pod is not None
