@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from windlass.bridge.names import Names, names
+from windlass.bridge.names import Names, names, sharing
 from windlass.bridge.neighbours import Neighbour, worker, workers
 from windlass.bridge.submission import Nodes
 from windlass.bridge.volumes import Terms, takes
@@ -45,14 +45,14 @@ class Feasible:
     def names(self) -> Names:
         if self._names is None:
             every = list(self._hosts)
-            self._workers = workers(self._others)
+            self._workers = sharing(every, workers(self._others))
             self._names = names(every, self._workers)
             self._standing = [_lasting(host) for host in every]
             self._fit.clear()
         return self._names
 
     def workers(self) -> Mapping[str, tuple[str, ...]]:
-        """The slurmds on each node of Kubernetes, by Slurm's names."""
+        """The slurmds that stand for their nodes of Kubernetes, by Slurm's names."""
         self.names()
         return self._workers
 

@@ -31,6 +31,24 @@ def slurm_name(node: Node, workers: Mapping[str, tuple[str, ...]] = {}) -> str:
     return said or (there[0] if len(there) == 1 else node.metadata.name)
 
 
+def sharing(
+    nodes: Iterable[Node], workers: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """The slurmds whose place in Slurm is that of their node.
+
+    A node with the label of EXTERNAL nodes is one by itself, and a slurmd there a guest like any
+    other pod, except where both are to have one name.
+    """
+    found = {}
+    for node in nodes:
+        there = workers.get(node.metadata.name, ())
+        if words.EXTERNAL_NODE in (node.metadata.labels or {}):
+            there = tuple(name for name in there if name == slurm_name(node))
+        if there:
+            found[node.metadata.name] = there
+    return found
+
+
 def names(nodes: Iterable[Node], workers: Mapping[str, tuple[str, ...]] = {}) -> Names:
     called: dict[str, list[str]] = {}
     for node in nodes:

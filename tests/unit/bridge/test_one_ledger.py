@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.unit.bridge.staging import Stage, play
@@ -9,10 +10,11 @@ from tests.unit.bridge.test_external_nodes import RULES, host, known
 from windlass.bridge import words
 from windlass.bridge.devices import DEFAULT
 from windlass.bridge.external import external
-from windlass.bridge.names import names
+from windlass.bridge.names import names, sharing
 from windlass.bridge.neighbours import Neighbourhood
 from windlass.bridge.node_plan import COMMENT, decide
 from windlass.kube import kinds, requests
+from windlass.kube.objects import Node
 from windlass.kube.wire import Document
 from windlass.slurm import wire
 from windlass.values.key import Key
@@ -58,6 +60,26 @@ def test_a_node_is_called_like_the_slurmd_that_runs_there(
 ) -> None:
     found = names([host(labels=labels)], workers)
     assert (found.slurm, found.kube) == ({"n1": called}, {called: "n1"})
+
+
+LABELLED = {words.EXTERNAL_NODE: "true"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "workers", "left"),
+    [
+        ({}, ("slurm-7",), ("slurm-7",)),
+        (LABELLED, ("slurm-7",), ()),
+        (LABELLED, ("slurm-7", "n1"), ("n1",)),
+        (LABELLED | {words.NODE_NAME: "x"}, ("x", "n1"), ("x",)),
+    ],
+)
+def test_a_slurmd_on_a_node_that_was_given_to_slurm_is_a_guest_unless_it_has_its_name(
+    labels: dict[str, str], workers: tuple[str, ...], left: tuple[str, ...]
+) -> None:
+    node = msgspec.convert({"metadata": {"name": "n1", "labels": labels}}, Node)
+    found = sharing([node], {"n1": workers})
+    assert found == ({"n1": left} if left else {})
 
 
 def test_where_slurmd_runs_no_node_is_made_and_one_that_was_goes() -> None:
@@ -154,7 +176,7 @@ def test_nobody_is_bound_where_kubelet_would_refuse() -> None:
 
 def test_pods_and_slurm_share_a_node_of_slurmd() -> None:
     async def story(stage: Stage) -> None:
-        await stage.create(kinds.NODE, "n1", metadata={"labels": {words.EXTERNAL_NODE: ""}})
+        await stage.create(kinds.NODE, "n1")
         stage.slurm.cluster.nodes["slurm-0"] = wire.WireNode(
             name="slurm-0",
             state=["IDLE", "DYNAMIC_NORM"],
