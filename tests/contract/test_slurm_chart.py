@@ -127,6 +127,7 @@ REST_API: list[Effect] = [
     ("restapi.service.spec.type", "NodePort", "spec/service/spec/type", "NodePort"),
     ("restapi.service.port", 80, "spec/service/port", 80),
     ("restapi.tls.secretRef.name", "t", "spec/tls/secretRef/name", "t"),
+    ("restapi.agent.enabled", True, "spec/agent/enabled", True),
 ]
 
 ACCOUNTING: list[Effect] = [

@@ -25,6 +25,12 @@ class RestApiTls(Part, frozen=True, gc=False):
     secret_ref: Annotated[LocalReference, about("A Secret with tls.crt and tls.key.")]
 
 
+class RestApiAgent(Part, frozen=True, gc=False):
+    """Beside slurmrestd: ends external jobs, such as the bridge's, with their exit code."""
+
+    enabled: Annotated[bool, about("Run it, at port 6821 of the Service.")] = False
+
+
 class RestApiSpec(Part, frozen=True, gc=False):
     """slurmrestd: Slurm's REST API."""
 
@@ -34,6 +40,7 @@ class RestApiSpec(Part, frozen=True, gc=False):
     template: PodTemplate = PodTemplate()
     service: ServiceTemplate = ServiceTemplate()
     tls: RestApiTls | None = None
+    agent: RestApiAgent = RestApiAgent()
 
 
 class RestApiStatus(Part, frozen=True, gc=False):

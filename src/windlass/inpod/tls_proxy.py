@@ -1,6 +1,6 @@
 """HTTPS before slurmrestd: ends TLS, and hands the bytes on to a port of the same pod.
 
-    python3 tls_proxy.py LISTEN_PORT TARGET_PORT FOLDER
+    python3 tls_proxy.py LISTEN_PORT TARGET_PORT [LISTEN_PORT TARGET_PORT]... FOLDER
 
 FOLDER has tls.crt and tls.key. When they change, new connections get the new certificate and old
 ones go on; a pair that does not fit together is reported and the last good one stays in use.
@@ -77,7 +77,7 @@ async def serve_one(client: tuple[asyncio.StreamReader, asyncio.StreamWriter], t
     try:
         inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", target)
     except OSError as error:
-        say(f"slurmrestd does not answer: {error.strerror}")
+        say(f"port {target} of the pod does not answer: {error.strerror}")
         return
     try:
         there = asyncio.ensure_future(carry(reader, inner_writer))
@@ -94,31 +94,37 @@ async def refreshing(certificate: Certificate) -> None:
         certificate.refresh()
 
 
-async def serve(listen: int, target: int, folder: Path) -> None:
-    certificate = Certificate(folder)
-
+async def listening(listen: int, target: int, context: ssl.SSLContext) -> asyncio.AbstractServer:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await serve_one((reader, writer), target)
         finally:
             writer.close()
 
-    server = await asyncio.start_server(
-        answer, None, listen, ssl=certificate.context, ssl_handshake_timeout=HANDSHAKE
+    return await asyncio.start_server(
+        answer, None, listen, ssl=context, ssl_handshake_timeout=HANDSHAKE
     )
+
+
+async def serve(ways: list[tuple[int, int]], folder: Path) -> None:
+    certificate = Certificate(folder)
+    servers = [await listening(*way, certificate.context) for way in ways]
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     loop.add_signal_handler(signal.SIGHUP, certificate.refresh)
-    say(f"HTTPS on port {listen}")
+    say(f"HTTPS on port {', '.join(str(listen) for listen, _ in ways)}")
     refresh = asyncio.ensure_future(refreshing(certificate))
     await stopped.wait()
     refresh.cancel()
-    server.close()
+    for server in servers:
+        server.close()
 
 
 def main() -> int:
-    asyncio.run(serve(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])))
+    *words, folder = sys.argv[1:]
+    ports = [int(word) for word in words]
+    asyncio.run(serve(list(zip(ports[::2], ports[1::2])), Path(folder)))
     return 0
 
 

@@ -137,6 +137,19 @@ def test_a_silent_target_ends_the_connection_and_is_reported(tmp_path: Path) -> 
         assert "does not answer" in process.stdout.readline()
 
 
+def test_several_ports_lead_to_several_targets(echo: int, tmp_path: Path) -> None:
+    authority = write_pair(tmp_path, "first")
+    first, second, nobody = free_ports(3)
+    ways = [str(port) for port in (first, nobody, second, echo)]
+    with running("tls_proxy", *ways, str(tmp_path)) as process:
+        assert process.stdout is not None
+        assert f"HTTPS on port {first}, {second}" in process.stdout.readline()
+        with talking(second, authority) as connection:
+            assert said(connection, b"here\n") == b"here\n"
+        with talking(first, authority) as connection:
+            assert connection.recv(1) == b""
+
+
 def test_it_stops_when_told_to(echo: int, tmp_path: Path) -> None:
     write_pair(tmp_path, "first")
     with proxy(echo, tmp_path) as (process, _):

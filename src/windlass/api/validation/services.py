@@ -9,8 +9,8 @@ from windlass.api.validation.findings import Caution, Finding, Problem
 FIELD = "spec.service.spec"
 
 
-def review(template: ServiceTemplate, name: str, port: int) -> Iterator[Finding]:
-    """`name` and `port` are the daemon's, which the operator adds."""
+def review(template: ServiceTemplate, name: str, port: int, **beside: int) -> Iterator[Finding]:
+    """`name` and `port` are the daemon's, which the operator adds; so are those `beside` it."""
     spec = template.spec or {}
     if spec.get("externalIPs"):
         yield Caution(
@@ -22,9 +22,9 @@ def review(template: ServiceTemplate, name: str, port: int) -> Iterator[Finding]
     if not isinstance(ports, list) or not all(isinstance(one, dict) for one in ports):
         yield Problem(f"{FIELD}.ports", "it is no list of ports", "write - name: x, port: 1234")
         return
-    own = {"name": name, "port": template.port or port}
+    own = {name: template.port or port, **beside}
     yield from _unnamed(ports)
-    yield from _repeated([own, *ports])
+    yield from _repeated([{"name": name, "port": port} for name, port in own.items()], ports)
 
 
 def _unnamed(ports: list[Mapping[str, Any]]) -> Iterator[Finding]:
@@ -37,11 +37,10 @@ def _unnamed(ports: list[Mapping[str, Any]]) -> Iterator[Finding]:
             )
 
 
-def _repeated(ports: list[Mapping[str, Any]]) -> Iterator[Finding]:
-    """The first is the daemon's own, so the second is the user's first."""
+def _repeated(own: list[dict[str, Any]], ports: list[Mapping[str, Any]]) -> Iterator[Finding]:
     names: set[Any] = set()
     numbers: set[Any] = set()
-    for at, port in enumerate(ports, start=-1):
+    for at, port in enumerate([*own, *ports], start=-len(own)):
         name = port.get("name")
         number = (port.get("protocol") or "TCP", port.get("port"))
         if name in names:

@@ -23,6 +23,8 @@ class Door:
     selector: Mapping[str, str]
     headless: bool = False
     publish_unready: bool = False
+    beside: tuple[Mapping[str, Any], ...] = ()
+    """More ports of the same pods."""
 
 
 def service(
@@ -48,7 +50,7 @@ def port_of(template: ServiceTemplate, usual: int) -> int:
 
 def _spec(door: Door, template: ServiceTemplate) -> dict[str, Any]:
     spec = merge_service_spec({}, template.spec)
-    spec["ports"] = [*(spec.get("ports") or ()), _port(door, template)]
+    spec["ports"] = [*(spec.get("ports") or ()), _port(door, template), *door.beside]
     spec["selector"] = {**(spec.get("selector") or {}), **door.selector}
     if door.headless:
         spec["clusterIP"] = "None"

@@ -10,6 +10,7 @@ from windlass.operator.keys import slurm_key_hash
 from windlass.operator.pods.logged import PROGRAM
 from windlass.operator.pods.service import Door, service
 from windlass.operator.pods.template import Layers, inherited, pod_template
+from windlass.operator.slurmrestd import agent
 from windlass.operator.slurmrestd.conf_hash import conf_hash
 from windlass.operator.slurmrestd.observe import Observed
 from windlass.operator.slurmrestd.pod import DAEMON, PROXY, pod, programs_name
@@ -28,12 +29,15 @@ def door(rest_api: RestApi) -> dict[str, Any]:
         target=names.SLURMRESTD_PORT if rest_api.spec.tls else DAEMON,
         labels=_labels(rest_api),
         selector=labels.selector(DAEMON, name),
+        beside=(agent.service_port(),) if rest_api.spec.agent.enabled else (),
     )
     return service(rest_api.metadata, kinds.REST_API, place, rest_api.spec.service)
 
 
 def programs(observed: Observed) -> dict[str, Any]:
-    files = (PROGRAM, PROXY) if observed.wants_tls else (PROGRAM,)
+    files = [PROGRAM]
+    files += [PROXY] if observed.wants_tls else []
+    files += agent.FILES if observed.wants_agent else []
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -47,6 +47,10 @@ class Observed:
         return self.rest_api.spec.tls is not None
 
     @property
+    def wants_agent(self) -> bool:
+        return self.rest_api.spec.agent.enabled
+
+    @property
     def accounts(self) -> bool:
         """Whether the cluster has a slurmdbd."""
         ref = self.controller.spec.accounting_ref if self.controller else None

@@ -1,4 +1,4 @@
-"""The pod: slurmrestd as nobody, and before it, where asked for, the end of TLS."""
+"""The pod: slurmrestd as nobody; where asked for, the end of TLS before it and an agent beside."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,6 +8,7 @@ from windlass.api.rest_api import RestApi
 from windlass.operator.keys import slurm_key_sources
 from windlass.operator.pods.logged import PROGRAMS, command
 from windlass.operator.pods.merge import merge_container
+from windlass.operator.slurmrestd import agent
 from windlass.operator.slurmrestd.conf_hash import includes
 from windlass.operator.slurmrestd.observe import Observed
 
@@ -49,9 +50,23 @@ def pod(observed: Observed) -> dict[str, Any]:
     }
     if observed.wants_tls:
         # A container of this sort begins before slurmrestd and ends after it.
-        spec["initContainers"] = [_proxy(daemon)]
+        spec["initContainers"] = [_proxy(observed, daemon)]
         spec["volumes"] += _tls_volumes(observed.rest_api)
+    if observed.wants_agent:
+        spec["containers"].append(agent.container(_alike(daemon), tls=observed.wants_tls))
+        files = {"defaultMode": MODE, "sources": _conf(observed)}
+        spec["volumes"].append({"name": agent.AGENT, "projected": files})
     return spec
+
+
+def _alike(daemon: Mapping[str, Any]) -> dict[str, Any]:
+    """What the containers beside slurmrestd have of it, and in common."""
+    return {
+        **{field: daemon[field] for field in INHERITED if field in daemon},
+        "lifecycle": {"preStop": LINGER},
+        "securityContext": _confined(),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    }
 
 
 def _user() -> dict[str, Any]:
@@ -117,34 +132,39 @@ def _probes(how: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _files(observed: Observed) -> list[dict[str, Any]]:
-    controller, keys = observed.controller, observed.keys
-    assert controller is not None
+    keys = observed.keys
     assert keys is not None
+    return [*_conf(observed), *slurm_key_sources(keys)]
+
+
+def _conf(observed: Observed) -> list[dict[str, Any]]:
+    controller = observed.controller
+    assert controller is not None
     conf = {"name": names.config(controller.metadata.name)}
     items = [{"key": "slurm.conf", "path": "slurm.conf"}]
     included = controller.spec.config_file_refs or () if includes(observed.conf or "") else ()
     return [
         *({"configMap": {"name": each.name, "optional": True}} for each in included),
         {"configMap": {**conf, "items": items}},
-        *slurm_key_sources(keys),
     ]
 
 
 # --- TLS -----------------------------------------------------------------------------------
 
 
-def _proxy(daemon: Mapping[str, Any]) -> dict[str, Any]:
+def _proxy(observed: Observed, daemon: Mapping[str, Any]) -> dict[str, Any]:
+    ways, ports = [names.SLURMRESTD_PORT, INNER_PORT], [_port()]
+    if observed.wants_agent:
+        ways += [names.AGENT_PORT, agent.INNER_PORT]
+        ports.append(agent.port())
     return {
         "name": TLS,
-        **{field: daemon[field] for field in INHERITED if field in daemon},
+        **_alike(daemon),
         "restartPolicy": "Always",
         "command": ["python3", f"{PROGRAMS}/{PROXY}"],
-        "args": [str(names.SLURMRESTD_PORT), str(INNER_PORT), CERTIFICATE],
-        "ports": [_port()],
+        "args": [*(str(port) for port in ways), CERTIFICATE],
+        "ports": ports,
         **_probes({"tcpSocket": {"port": DAEMON}}),
-        "lifecycle": {"preStop": LINGER},
-        "securityContext": _confined(),
-        "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [
             {"name": "programs", "mountPath": PROGRAMS, "readOnly": True},
             {"name": TLS, "mountPath": CERTIFICATE, "readOnly": True},

@@ -247,6 +247,12 @@ REFUSED = [
         "port 80 is there already",
     ),
     bad("RestApi", ports({"name": "slurmrestd", "port": 1}), f"{PORTS}[0].name", "another port"),
+    bad(
+        "RestApi",
+        {"agent": {"enabled": True}, **ports(HTTP, {"name": "mine", "port": 6821})},
+        f"{PORTS}[1].port",
+        "port 6821 is there already",
+    ),
     bad("LoginSet", ports(HTTP, HTTP), f"{PORTS}[1].name", "there is another port http"),
     bad("Controller", ports({"port": 80}), f"{PORTS}[0].name", "it has no name"),
     bad("Controller", ports("80"), PORTS, "it is no list of ports"),

@@ -18,6 +18,8 @@ from windlass.kube.objects import Pod
 from windlass.operator.images import Images
 from windlass.operator.plan import Apply, Body, Delete, Plan, Tell
 from windlass.operator.pods.logged import PROGRAM
+from windlass.operator.slurmrestd.agent import AGENT
+from windlass.operator.slurmrestd.agent import FILES as AGENT_FILES
 from windlass.operator.slurmrestd.observe import Observed
 from windlass.operator.slurmrestd.plan import plan
 from windlass.operator.slurmrestd.pod import PROXY
@@ -71,7 +73,11 @@ def seen(**fields: Any) -> Observed:
         "conf": CONF,
         "slurm_key": secret(slurm_key="k" * 32),
         "images": Images(slurmrestd="slurmrestd:26.05"),
-        "programs": {PROXY: "print('proxy')\n", PROGRAM: "print('logs')\n"},
+        "programs": {
+            PROXY: "print('proxy')\n",
+            PROGRAM: "print('logs')\n",
+            **{file: f"print('{file}')\n" for file in AGENT_FILES},
+        },
     }
     return Observed(**{**plain, **fields})
 
@@ -142,6 +148,36 @@ def test_several_behind_tls_with_accounting(golden: Callable[[str, str], None]) 
     golden("tls-budget.yaml", printed(applied(done, kinds.POD_DISRUPTION_BUDGET)))
     golden("tls-programs.yaml", printed(applied(done, kinds.CONFIG_MAP)))
     assert (done.status or {})["address"] == "https://slurm-restapi.hpc:443"
+
+
+def test_an_agent_beside_slurmrestd(golden: Callable[[str, str], None]) -> None:
+    done = plan(seen(rest_api=rest_api(agent={"enabled": True})), NOON)
+    golden("agent-service.yaml", printed(applied(done, kinds.SERVICE)))
+    golden("agent-programs.yaml", printed(applied(done, kinds.CONFIG_MAP)))
+    golden("agent-deployment.yaml", printed(applied(done, kinds.DEPLOYMENT)))
+
+
+def test_an_agent_behind_tls_is_reached_through_it_alone() -> None:
+    behind = rest_api(agent={"enabled": True}, tls={"secretRef": {"name": "rest-tls"}})
+    done = plan(seen(rest_api=behind, tls=secret(tls_crt="CERT", tls_key="KEY")), NOON)
+    pod = applied(done, kinds.DEPLOYMENT)["spec"]["template"]["spec"]
+    (proxy,), (_, agent) = pod["initContainers"], pod["containers"]
+    assert proxy["args"] == ["6820", "6822", "6821", "6823", "/etc/slurmrestd-tls"]
+    assert [each["containerPort"] for each in proxy["ports"]] == [6820, 6821]
+    assert agent["command"][-1] == "127.0.0.1:6823"
+    assert "ports" not in agent
+    assert sorted(applied(done, kinds.CONFIG_MAP)["data"]) == sorted([PROGRAM, PROXY, *AGENT_FILES])
+
+
+def test_the_agent_has_no_key_and_a_pod_is_ready_without_it() -> None:
+    done = plan(seen(rest_api=rest_api(agent={"enabled": True})), NOON)
+    pod = applied(done, kinds.DEPLOYMENT)["spec"]["template"]["spec"]
+    (agent,) = (each for each in pod["containers"] if each["name"] == AGENT)
+    mounted = {each["name"] for each in agent["volumeMounts"]}
+    (files,) = (each["projected"] for each in pod["volumes"] if each["name"] == AGENT)
+    assert mounted == {AGENT, "programs"}
+    assert [list(each) for each in files["sources"]] == [["configMap"]]
+    assert not [field for field in agent if field.endswith("Probe")]
 
 
 @pytest.mark.parametrize(
