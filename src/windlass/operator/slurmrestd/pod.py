@@ -93,6 +93,8 @@ def _daemon(observed: Observed) -> dict[str, Any]:
                 "name": "SLURMRESTD_SECURITY",
                 "value": "disable_unshare_files,disable_unshare_sysv",
             },
+            # Else lists are indented: 25 MB instead of 15 for 10,000 nodes.
+            {"name": "SLURMRESTD_JSON", "value": "compact"},
         ],
         **({} if observed.wants_tls else {"ports": [_port()]}),
         **_probes(_answers(observed)),
