@@ -273,7 +273,25 @@ def test_a_gang_is_bound_all_together(running: Stage) -> None:
     assert running.job("gang").state == "RUNNING"
     numbers = {each["metadata"]["labels"].get(words.JOB_ID) for each in running.pods().values()}
     assert numbers == {str(running.job("gang").number), str(running.job("after").number)}
-    running.kubectl("delete", "podgroups", "gang", f"--namespace={NAMESPACE}")
+    running.kubectl("delete", GROUPS, "gang", f"--namespace={NAMESPACE}")
+
+
+def test_a_group_of_kubernetes_itself_is_bound_all_together(running: Stage) -> None:
+    own = {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": "core", "namespace": NAMESPACE},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+    }
+    pods = [pod("core-0"), pod("core-1")]
+    for each in pods:
+        each["spec"]["schedulingGroup"] = {"podGroupName": "core"}
+    running.create(own, pods[0], pod("after"))
+    running.wait(lambda: running.hosts("after") > [""], "one that came later is bound")
+    assert running.hosts("core-0") == [""]
+    running.create(pods[1])
+    running.wait(lambda: all(running.hosts("core-0", "core-1")), "both are bound")
+    assert running.job("core").state == "RUNNING"
 
 
 def test_one_that_was_killed_finds_its_jobs_again(running: Stage) -> None:

@@ -93,6 +93,9 @@ def kube_apiserver(place: Place, services: str) -> list[str]:
         "--requestheader-extra-headers-prefix=X-Remote-Extra-",
         f"--proxy-client-cert-file={pki / 'front-proxy.crt'}",
         f"--proxy-client-key-file={pki / 'front-proxy.key'}",
+        # PodGroups of Kubernetes itself, which the bridge takes: alpha, so nobody has them unasked.
+        "--runtime-config=scheduling.k8s.io/v1alpha2=true",
+        "--feature-gates=GenericWorkload=true",
         "--profiling=false",
     ]
 
