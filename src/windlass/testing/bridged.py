@@ -62,7 +62,10 @@ class Bridged:
 
     def clear(self) -> None:
         """Everything of the namespace, and wait until no pod is there."""
-        kinds = "jobs,replicasets,pods,podgroups.scheduling.x-k8s.io"
+        kinds = (
+            "jobsets.jobset.x-k8s.io,leaderworkersets.leaderworkerset.x-k8s.io,"
+            "jobs,replicasets,pods,podgroups.scheduling.x-k8s.io"
+        )
         self.bridge.kubectl(
             *("delete", kinds, "--all", "-n", self.bridge.namespace, "--timeout=90s"),
         )

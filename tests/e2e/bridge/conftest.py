@@ -6,29 +6,44 @@ from pathlib import Path
 import pytest
 
 from windlass.local.bridge import Bridge
+from windlass.local.helm import Helm
 from windlass.local.kubectl import Kubectl
 from windlass.local.slurm import Slurm
 from windlass.local.waiting import wait_for
+from windlass.testing import workload_controllers
 from windlass.testing.bridged import Bridged
+from windlass.testing.local import LocalCluster
 
 HOME, PODS = "bridge-home", "bridge-pods"
+URGENT = "urgent"
+"""A partition of the same nodes, whose jobs may have the places of others."""
+PREEMPTION = f"""
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
+PartitionName={URGENT} Nodes=slurm-bridge PriorityTier=10
+"""
 VALUES = {
     "bridge": {"enabled": True},
+    "controller": {"extraConf": PREEMPTION},
     "accounting": {"enabled": True},
     "mariadb": {"enabled": True},
 }
-POD_GROUPS = Path(__file__).parent / "pod_groups.yaml"
 
 
 @pytest.fixture(scope="session")
-def pod_groups(kubectl: Kubectl) -> None:
-    """The kind PodGroup of scheduling.x-k8s.io, with no controller."""
-    kubectl("apply", "-f", str(POD_GROUPS))
-    kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(POD_GROUPS))
+def controllers(
+    cluster: LocalCluster, helm: Helm, programs: dict[str, Path], kubectl: Kubectl
+) -> Iterator[None]:
+    """JobSet, LeaderWorkerSet and PodGroup, with those who look after them."""
+    for image in workload_controllers.IMAGES:
+        cluster.local("image", "load", image)
+    workload_controllers.install(helm, kubectl, programs)
+    yield
+    workload_controllers.uninstall(helm, kubectl)
 
 
 @pytest.fixture(scope="session")
-def bridge(operator: Slurm, pod_groups: None) -> Iterator[Bridge]:
+def bridge(operator: Slurm, controllers: None) -> Iterator[Bridge]:
     """Both nodes of the cluster are Slurm's, too, and the namespace of `bridged` is managed."""
     kubectl = operator.kubectl
     slurm = Slurm(kubectl, operator.helm, operator.charts, VALUES, HOME)
