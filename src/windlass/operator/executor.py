@@ -52,6 +52,8 @@ __all__ = ["AT_ONCE", "MANAGER", "Executor", "Failure", "Records", "Subject", "T
 AT_ONCE: Final = 16
 """Writes under way at the same time: with more, a small API server turns some away."""
 FIRST_BATCH: Final = 8
+LARGEST_BATCH: Final = 512
+"""Each that waits for its turn takes memory, and more would not be faster."""
 
 
 class Records(Protocol):
@@ -227,7 +229,7 @@ def _batches(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
     start, size = 0, FIRST_BATCH
     while start < len(steps):
         yield steps[start : start + size]
-        start, size = start + size, size * 2
+        start, size = start + size, min(size * 2, LARGEST_BATCH)
 
 
 def _verb(step: Step) -> str:

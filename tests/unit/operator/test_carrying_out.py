@@ -12,7 +12,7 @@ from windlass.kube.meta import Meta
 from windlass.kube.reflector import Mirror
 from windlass.kube.requests import Deletion
 from windlass.kube.wire import Document
-from windlass.operator.executor import Executor, Failure, Subject
+from windlass.operator.executor import LARGEST_BATCH, Executor, Failure, Subject, _batches
 from windlass.operator.plan import (
     Action,
     AtOnce,
@@ -182,6 +182,15 @@ def test_where_a_whole_batch_fails_the_rest_is_not_tried() -> None:
 
     assert len(done.failures) == 8
     assert done.told == ["CreateFailed"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 9, 1_000, 10_000])
+def test_batches_hold_everything_once_and_none_is_huge(count: int) -> None:
+    steps = [Create(kinds.POD, pod(f"w-{n}")) for n in range(count)]
+    batches = list(_batches(steps))
+    assert [step for batch in batches for step in batch] == steps
+    assert [len(batch) for batch in batches[:1]] == [min(count, 8)] * bool(count)
+    assert max(map(len, batches), default=0) <= LARGEST_BATCH
 
 
 def test_a_pod_is_not_made_twice_while_the_watch_is_on_its_way() -> None:
