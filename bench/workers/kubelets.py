@@ -1,7 +1,7 @@
 """What a scheduler and kubelets would do, as fast as the API server takes it.
 
-kube-scheduler and kwok need a quarter of an hour for 10,000 pods that keep apart; here each pod
-gets a node of its own by one call, is ready by the next, and goes when it is told to.
+kube-scheduler and kwok take minutes for every thousand pods that keep apart; here each pod gets a
+node of its own by one call, is ready by the next, and goes when it is told to.
 """
 
 import asyncio
