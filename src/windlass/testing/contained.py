@@ -77,11 +77,14 @@ class Contained:
 
     def inside(self, *words: str) -> str:
         """Run a program as root beside it."""
+        return run([*self.entering(), *words])
+
+    def entering(self) -> list[str]:
+        """The words before those of a program that is to run beside it."""
         first = None if self._process is None else next(iter(children(self._process.pid)), None)
         if first is None:
             raise LocalError(f"{self.name} is not running")
-        enter = ("nsenter", f"--target={first}", "--mount", "--pid", "--root", "--wd=/")
-        return run([*enter, *words])
+        return ["nsenter", f"--target={first}", "--mount", "--pid", "--root", "--wd=/"]
 
     def rest(self, daemon: str) -> None:
         """Kill one daemon as a crash would; a script made with `serving` then waits for `wake`."""
