@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from windlass.bridge import words
+from windlass.bridge.ends import Cancels, Completes, Ends
 from windlass.bridge.engine import Design, Engine, Gauges, Hands
 from windlass.bridge.link import Link
 from windlass.bridge.node_plan import COMMENT
@@ -24,10 +25,12 @@ from windlass.kube.wire import Document
 from windlass.mains.clock import SystemClock
 from windlass.mains.kubernetes import boot_time, now
 from windlass.slurm import requests as slurm
+from windlass.slurm.agent import Agent
 from windlass.slurm.model import Job, Node
 from windlass.slurm.specs import JobSpec
 from windlass.slurm.tokens import StaticToken
 from windlass.slurm.transport import Address, HttpTransport, Transport
+from windlass.testing.agent import RealAgent
 from windlass.testing.fake_kube import FakeKube
 from windlass.testing.slurm import RealSlurm
 from windlass.values.key import Key
@@ -107,14 +110,15 @@ def server(slurm_with: Callable[[str], RealSlurm]) -> RealSlurm:
 
 
 @asynccontextmanager
-async def staged(server: RealSlurm) -> AsyncIterator[Stage]:
+async def staged(server: RealSlurm, ends: Callable[[Link], Ends] = Cancels) -> AsyncIterator[Stage]:
     def dial() -> AbstractAsyncContextManager[Transport]:
         return HttpTransport(Address.parse(server.url))
 
     kube = FakeKube(now, OPTIONAL)
     link = Link(SETTINGS.cluster, StaticToken(server.token()), SystemClock(), dial)
     gauges = Gauges(boot_time, now, Metrics())
-    engine = Engine(Hands(kube, kube, Told()), link, Design(rules=Rules(settings=SETTINGS)), gauges)
+    design = Design(rules=Rules(settings=SETTINGS), ends=ends)
+    engine = Engine(Hands(kube, kube, Told()), link, design, gauges)
     tasks = [asyncio.create_task(engine.mirror.run())]
     await engine.mirror.synced()
     tasks.append(asyncio.create_task(link.run()))
@@ -175,6 +179,47 @@ async def _goes(stage: Stage) -> None:
         bare = {"metadata": {"labels": {words.EXTERNAL_NODE: None}}}
         await stage.patch(kinds.NODE, Key("", name), bare)
     await stage.until(lambda: not any(stage.slurm_node(name) for name in ("n1", "g1")))
+
+
+def test_jobs_end_as_their_pods_did_and_without_the_agent_they_say_so(server: RealSlurm) -> None:
+    async def story(agent: RealAgent) -> None:
+        async with HttpTransport(Address.parse(agent.url)) as wire:
+            client = Agent(wire, StaticToken(server.token()))
+            async with staged(server, lambda link: Completes(link, client)) as stage:
+                await stage.node("e1", "10.3.0.1")
+                await stage.until(lambda: stage.is_ours("e1"))
+                well = await _ended(stage, "well", "Succeeded", 0)
+                assert (well.state.base, well.comment) == ("COMPLETED", "")
+                bad = await _ended(stage, "bad", "Failed", 3)
+                assert (bad.state.base, bad.exit_code.code) == ("FAILED", 3)
+                assert bad.comment == "windlass-bridge: pod bad failed: exit code 3"
+                killed = await _ended(stage, "killed", "Failed", 137)
+                assert (killed.state.base, killed.exit_code.signal) == ("FAILED", 9)
+                agent.stop()
+                alone = await _ended(stage, "alone", "Failed", 4)
+                assert alone.state.base == "CANCELLED"
+                assert alone.comment.endswith("pod alone failed: exit code 4 (exit code 4)")
+
+    agent = RealAgent(server)
+    agent.start()
+    try:
+        asyncio.run(story(agent))
+    finally:
+        agent.stop()
+
+
+async def _ended(stage: Stage, name: str, phase: str, code: int) -> Job:
+    """The job of a pod that ran and ended."""
+    await stage.pod(name)
+    await stage.until(lambda: stage.host(name))
+    await stage.phase(name, phase, code)
+    await stage.until(lambda: (job := stage.job(name)) and job.state.ended)
+    job = stage.job(name)
+    assert job is not None
+    await stage.link.refresh(job.id)
+    found = stage.job(name)
+    assert found is not None
+    return found
 
 
 def test_a_gang_waits_for_room_grows_and_is_bound_in_the_order_of_ranks(
