@@ -1,12 +1,13 @@
 """Every image of ours, opened: who is in it, what runs, and that it holds no secrets."""
 
+import re
 from collections.abc import Callable
 
 import pytest
 
 from tests.contract.box import Box
 from windlass.cli.image_contract import ROLES, Contents, examine, kept
-from windlass.local import parts
+from windlass.local import images, parts
 from windlass.local.archives import Archive, Start
 from windlass.local.layout import Folders
 from windlass.local.progress import Display
@@ -89,6 +90,31 @@ def test_it_is_not_made_larger_by_what_nobody_needs(name: str, opened: Opened) -
     left = [*box.root.glob("var/lib/apt/lists/*"), *box.root.glob("var/cache/apt/archives/*.deb")]
     assert not left
     assert not (box.root / "usr/sbin/munged").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("slurmctld", "python3 -B -v -c 'import asyncio, json, subprocess'"),
+        ("windlass", "windlass --help"),
+    ],
+)
+def test_python_need_not_compile_what_was_compiled(name: str, command: str, opened: Opened) -> None:
+    box, _ = opened(name)
+    said = box.run(f"PYTHONVERBOSE=1 PYTHONDONTWRITEBYTECODE=1 {command} 2>&1", {})
+    read = re.findall(r"^# code object from '?([^'\n]+)'?$", said, re.MULTILINE)
+    assert any(file.endswith(".pyc") for file in read), said[-2000:]
+    assert [file for file in read if file.endswith(".py")] in ([], ["/usr/local/bin/windlass"])
+
+
+@pytest.mark.timeout(600)
+def test_who_builds_an_image_again_gets_the_same_bits(
+    as_root: None, folders: Folders, display: Display
+) -> None:
+    def digest() -> str:
+        return Archive(images.build("slurmrestd", folders.cache, display, {}).archive).digest()
+
+    assert digest() == digest()
 
 
 def test_windlass_runs_as_nobody_in_particular_on_a_root_that_cannot_be_written(

@@ -40,6 +40,11 @@ class Archive:
             config = _config(tar)
         return msgspec.convert(config.get("config", {}), Start)
 
+    def digest(self) -> str:
+        """What a registry would know the image by: all its layers and settings go into it."""
+        with self._opened() as tar:
+            return str(_json(tar, "index.json")["manifests"][0]["digest"])
+
     def root(self, cache: Path, display: Display) -> Path:
         """Its files as a folder, kept in the cache; never write to it."""
         with self.path.open("rb") as opened:

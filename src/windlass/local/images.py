@@ -8,6 +8,7 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +29,10 @@ DEBIAN_ROOT: Final = "debian.tar"  # an image that carries this is Debian itself
 # An image that carries this has the libraries that its requirements.txt names.
 PYTHON_LIBRARIES: Final = "site-packages"
 PYTHON: Final = "3.14"  # forky's
+# All that a build makes is of this time, so that who builds the same again gets the same bits.
+# Containerfiles hand it on: useradd writes days down, and Python compares times with sources.
+EPOCH: Final = int(datetime.fromisoformat(f"{debian.SERIAL}T00:00:00Z").timestamp())
+DATED: Final = (f"--timestamp={EPOCH}", f"--build-arg=SOURCE_DATE_EPOCH={EPOCH}")
 
 # One shell, because what buildah mounts is seen only by the namespace that it runs in.
 UNPACK: Final = """
@@ -137,7 +142,7 @@ class Workshop:
     def fingerprint(self, name: str) -> str:
         """A name for all that goes into the image."""
         needs = self.needs(name)
-        parts = [TRANSPORT, COMPRESSION, self._base_fingerprint(name)]
+        parts = [TRANSPORT, COMPRESSION, *DATED, self._base_fingerprint(name)]
         for file in _files(self.sources / name):
             mode = "x" if file.stat().st_mode & 0o100 else "-"
             parts += [file.relative_to(self.sources).as_posix(), mode, _digest(file)]
@@ -152,7 +157,7 @@ class Workshop:
         base = self._base_argument(name)
         context = self._context(name, scratch)
         with self.display.step(f"image {reference}") as step:
-            bud = ("bud", "--isolation", "chroot", "--network", "host", *base)
+            bud = ("bud", "--isolation", "chroot", "--network", "host", *DATED, *base)
             self.run([*_buildah(scratch), *bud, "--tag", reference, context], step.note)
             push = ("push", "--quiet", "--compression-format", COMPRESSION)
             target = f"{TRANSPORT}:{archive}:{reference}"

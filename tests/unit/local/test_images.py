@@ -110,6 +110,22 @@ def test_the_base_is_built_first_and_handed_over_as_its_archive(
     assert base.exists()
 
 
+def test_a_build_is_of_a_time_that_does_not_pass(workshop: Workshop, tools: FakeTools) -> None:
+    workshop.image("coredns")
+
+    (build,) = (call for call in tools.calls if "bud" in call)
+    assert f"--timestamp={images.EPOCH}" in build
+    assert f"--build-arg=SOURCE_DATE_EPOCH={images.EPOCH}" in build
+
+
+@pytest.mark.parametrize(
+    "recipe", sorted(sources("images").glob("*/Containerfile")), ids=lambda path: path.parent.name
+)
+def test_a_recipe_that_runs_anything_hands_that_time_on(recipe: Path) -> None:
+    text = recipe.read_text()
+    assert "\nRUN " not in text or "\nARG SOURCE_DATE_EPOCH\n" in text
+
+
 def test_a_build_sees_its_own_folder_and_what_the_image_carries(
     workshop: Workshop, tools: FakeTools
 ) -> None:
