@@ -2,15 +2,20 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from windlass.api.accounting import Accounting
 from windlass.inpod import wait_for_database
 from windlass.local.errors import LocalError
+from windlass.local.pki import Authority, Subject
 from windlass.local.waiting import wait_for
-from windlass.operator.slurmdbd.conf import slurmdbd_conf
+from windlass.mains.windlass import now
+from windlass.operator.slurmdbd.conf import CA, CERTIFICATE, PRIVATE_KEY, slurmdbd_conf
+from windlass.testing.mariadb import RealMariaDb
 from windlass.testing.ports import free_ports
 from windlass.testing.slurm_accounting import AccountedSlurm
 
@@ -22,14 +27,16 @@ cp /etc/slurm/jwt_hs256.key /etc/slurm/jwt.key
 """
 
 
-def accounting(port: int, **spec: Any) -> Accounting:
-    storage = {
+def accounting(port: int, tls: dict[str, Any] | None = None, **spec: Any) -> Accounting:
+    storage: dict[str, Any] = {
         "host": "127.0.0.1",
         "port": port,
         "username": "tricky",
         "database": "tricky_db",
         "passwordKeyRef": {"name": "p", "key": "p"},
     }
+    if tls:
+        storage["tls"] = tls
     body = {"metadata": {"name": "a"}, "spec": {"storageConfig": storage, **spec}}
     return msgspec.convert(body, Accounting)
 
@@ -58,37 +65,106 @@ def local(conf: str, host: str, port: int) -> str:
     )
 
 
+def own_database(database: RealMariaDb, password: str, more: str = "") -> None:
+    quoted = password.replace("\\", "\\\\").replace("'", "\\'")
+    for statement in (
+        "CREATE DATABASE tricky_db",
+        f"CREATE USER 'tricky'@'127.0.0.1' IDENTIFIED BY '{quoted}' {more}",
+        "GRANT ALL ON tricky_db.* TO 'tricky'@'127.0.0.1'",
+    ):
+        database.contained.inside("mariadb", f"--execute={statement}")
+
+
+def tables(database: RealMariaDb) -> str:
+    return database.contained.inside("mariadb", "--execute=SHOW TABLES IN tricky_db")
+
+
+def listens(server: AccountedSlurm, port: int) -> bool:
+    try:
+        server.slurm.inside("bash", "-c", f": < /dev/tcp/127.0.0.1/{port}")
+    except LocalError:
+        return False
+    return True
+
+
+def conf_of(server: AccountedSlurm, spec: Accounting, port: int) -> str:
+    made = slurmdbd_conf(spec, PASSWORD, jwks=False)
+    assert made.faults == ()
+    return local(made.text, server.slurm.inside("hostname", "-s").strip(), port)
+
+
 def test_slurmdbd_reads_it_and_reaches_the_database_with_any_password(
     accounted_slurm: AccountedSlurm,
 ) -> None:
     database = accounted_slurm.database
-    quoted = PASSWORD.replace("\\", "\\\\").replace("'", "\\'")
-    for statement in (
-        "CREATE DATABASE tricky_db",
-        f"CREATE USER 'tricky'@'127.0.0.1' IDENTIFIED BY '{quoted}'",
-        "GRANT ALL ON tricky_db.* TO 'tricky'@'127.0.0.1'",
-    ):
-        database.contained.inside("mariadb", f"--execute={statement}")
+    own_database(database, PASSWORD)
     (port,) = free_ports(1)
-    made = slurmdbd_conf(
-        accounting(database.port, extraConf="PurgeJobAfter=24months\nAuthInfo=cred_expire=300"),
-        PASSWORD,
-        jwks=False,
-    )
-    assert made.faults == ()
-    host = accounted_slurm.slurm.inside("hostname", "-s").strip()
+    extra = "PurgeJobAfter=24months\nAuthInfo=cred_expire=300"
+    conf = conf_of(accounted_slurm, accounting(database.port, extraConf=extra), port)
 
-    def listens() -> bool:
-        try:
-            accounted_slurm.slurm.inside("bash", "-c", f": < /dev/tcp/127.0.0.1/{port}")
-        except LocalError:
-            return False
-        return True
+    with running(accounted_slurm, conf):
+        wait_for(
+            lambda: listens(accounted_slurm, port),
+            "slurmdbd listens, since its database answered",
+            within=60,
+        )
+        assert "acct_table" in tables(database)
 
-    with running(accounted_slurm, local(made.text, host, port)):
-        wait_for(listens, "slurmdbd listens, since its database answered", within=60)
-        tables = database.contained.inside("mariadb", "--execute=SHOW TABLES IN tricky_db")
-        assert "acct_table" in tables
+
+# --- TLS -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def guarded(
+    accounted_slurm: AccountedSlurm, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RealMariaDb]:
+    """A database that lets its user in by a certificate only."""
+    folder = tmp_path_factory.mktemp("guarded")
+    authority = Authority(folder / "authority", now())
+    subjects = (Subject("tls", "database", names=("127.0.0.1",)), Subject("slurmdbd", "slurmdbd"))
+    authority.ensure(subjects)
+    (folder / "tls").mkdir(mode=0o755)
+    for name in ("ca.crt", "tls.crt", "tls.key"):
+        (folder / "tls" / name).write_bytes((authority.folder / name).read_bytes())
+    storage = accounted_slurm.slurm.folder / "etc" / "storage"
+    storage.mkdir()
+    for ours, theirs in (
+        (CA, "ca.crt"),
+        (CERTIFICATE, "slurmdbd.crt"),
+        (PRIVATE_KEY, "slurmdbd.key"),
+    ):
+        (storage.parent / ours).write_bytes((authority.folder / theirs).read_bytes())
+    database = RealMariaDb(accounted_slurm.mariadb_root, folder / "mariadb", tls=folder / "tls")
+    database.start()
+    own_database(database, PASSWORD, "REQUIRE X509")
+    yield database
+    database.stop()
+
+
+BOTH = {"caSecretRef": {"name": "t", "key": "ca.crt"}, "certificateRef": {"name": "t"}}
+
+
+def test_a_database_that_wants_a_certificate_gets_slurmdbds(
+    accounted_slurm: AccountedSlurm, guarded: RealMariaDb
+) -> None:
+    (port,) = free_ports(1)
+    with running(accounted_slurm, conf_of(accounted_slurm, accounting(guarded.port, BOTH), port)):
+        wait_for(lambda: listens(accounted_slurm, port), "slurmdbd listens", within=60)
+        assert "acct_table" in tables(guarded)
+
+
+def test_slurmdbd_tells_its_password_to_no_database_that_its_authority_does_not_know(
+    accounted_slurm: AccountedSlurm, guarded: RealMariaDb, tmp_path: Path
+) -> None:
+    others = Authority(tmp_path / "others", now())
+    others.ensure(())
+    ca = accounted_slurm.slurm.folder / "etc" / CA
+    ca.write_bytes(others.certificate("ca").read_bytes())
+    (port,) = free_ports(1)
+    log = accounted_slurm.slurm.contained.logs / "ours.log"
+    with running(accounted_slurm, conf_of(accounted_slurm, accounting(guarded.port, BOTH), port)):
+        wait_for(lambda: "certificate" in log.read_text().lower(), "slurmdbd says so", within=60)
+        assert not listens(accounted_slurm, port)
 
 
 def test_the_greeting_of_a_real_server_is_understood(accounted_slurm: AccountedSlurm) -> None:

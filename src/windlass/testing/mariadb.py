@@ -50,6 +50,13 @@ SERVE: Final = (
 )
 
 
+TLS: Final = (
+    "--ssl-ca=/etc/tls/ca.crt",
+    "--ssl-cert=/etc/tls/tls.crt",
+    "--ssl-key=/etc/tls/tls.key",
+)
+
+
 @dataclass(slots=True)
 class RealMariaDb:
     """One server with one user; `folder` is an empty folder that keeps its logs."""
@@ -57,6 +64,8 @@ class RealMariaDb:
     root: Path
     folder: Path
     port: int = 0
+    tls: Path | None = None
+    """A folder with ca.crt, tls.crt and tls.key, which everybody may read."""
     contained: Contained = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -72,9 +81,11 @@ class RealMariaDb:
         accounts = self.folder / "accounts"
         accounts.mkdir(parents=True)
         (accounts / "accounts.sql").write_text(ACCOUNTS)
-        command = SERVE.format(options=" ".join(OPTIONS), port=self.port)
+        options = (*OPTIONS, *TLS) if self.tls else OPTIONS
+        command = SERVE.format(options=" ".join(options), port=self.port)
         script = PREPARE + serving("mariadbd", command) + WAIT
-        self.contained.start(script, {"var/log": self.logs, "etc/accounts": accounts})
+        own = {"etc/tls": self.tls} if self.tls else {}
+        self.contained.start(script, {"var/log": self.logs, "etc/accounts": accounts, **own})
         try:
             self._wait(within)
         except LocalError as error:
