@@ -58,6 +58,7 @@ class Configuration(
     def settings(self, cluster: str) -> Settings:
         return Settings(
             cluster=self.cluster or cluster,
+            scheduler=self.scheduler_name,
             partition=self.partition,
             mcs_label=self.mcs_label or None,
             exclusive=self.exclusive,

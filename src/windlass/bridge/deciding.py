@@ -2,6 +2,7 @@
 
 from windlass.bridge.gang import Gang
 from windlass.bridge.observed import Observed, SlurmSide
+from windlass.bridge.phases import group as group_phase
 from windlass.bridge.phases.ask import ask, wanted
 from windlass.bridge.phases.bind import Binding, bind, unbound
 from windlass.bridge.phases.end import end
@@ -46,7 +47,8 @@ def _running(
         return _plan([*stages, (returned,)])
     told = explain(seen, binding.waiting)
     again = SOON if binding.waiting else None
-    return _plan([*stages, binding.claims, binding.seats, told.actions], again, told.again)
+    group = () if binding.waiting else group_phase.scheduled(seen, seen.settings.scheduler)
+    return _plan([*stages, binding.claims, binding.seats, told.actions, group], again, told.again)
 
 
 def _waiting(
@@ -55,14 +57,17 @@ def _waiting(
     spec = wanted(seen, gang, slurm.nodes)
     if isinstance(spec, Reason):
         told = _tell(seen, _stuck(at, spec) if at.current else spec)
-        return _plan([*stages, told.actions], told.again, _unwatched(seen))
+        group = group_phase.waits(seen, told.actions)
+        return _plan([*stages, told.actions, group], told.again, _unwatched(seen))
     asked = ask(seen, slurm, at, spec)
     if at.current is None:
         return _plan(
             [*stages, (asked,) if asked else ()], None if asked else max(slurm.submit_in, SHORTLY)
         )
     told = _tell(seen, queued(at.current.job, slurm))
-    return _plan([*stages, (asked,) if asked else (), told.actions], told.again, _unwatched(seen))
+    group = group_phase.waits(seen, told.actions)
+    stages = [*stages, (asked,) if asked else (), told.actions, group]
+    return _plan(stages, told.again, _unwatched(seen))
 
 
 def _unwatched(seen: Observed) -> float | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -11,6 +12,7 @@ from windlass.bridge.claim_writer import ClaimWriter
 from windlass.bridge.ends import Ends
 from windlass.bridge.link import Link
 from windlass.bridge.phases.explain import CONDITION
+from windlass.bridge.phases.group import CONDITION as GROUP_CONDITION
 from windlass.bridge.plan import (
     Action,
     DeletePod,
@@ -23,6 +25,7 @@ from windlass.bridge.plan import (
     Seat,
     Submit,
     Target,
+    TellGroup,
     UpdateJob,
 )
 from windlass.kube import kinds, requests
@@ -107,6 +110,8 @@ class Executor:
                 await self._delete(pod, reason)
             case Explain():
                 await self._explain(action)
+            case TellGroup():
+                await self._tell_group(action)
 
     # --- Slurm -------------------------------------------------------------------------------
 
@@ -203,6 +208,21 @@ class Executor:
             return
         if action.event:
             self._tell(pod, reason, "Wait")
+
+    async def _tell_group(self, action: TellGroup) -> None:
+        condition = {
+            "type": GROUP_CONDITION,
+            "status": action.status,
+            "reason": action.reason.code,
+            "message": action.reason.sentence,
+            "observedGeneration": action.generation,
+            "lastTransitionTime": action.since,
+        }
+        at = {"name": action.group.name, "namespace": action.group.namespace, "uid": action.uid}
+        body = {"metadata": at, "status": {"conditions": [condition]}}
+        request = requests.apply(kinds.CORE_POD_GROUP, body, MANAGER, Anything, "status")
+        with suppress(NotFound, Conflict, Invalid):
+            await self._client.send(request)
 
     async def _patched(self, pod: Target, changes: dict[str, Any]) -> bool:
         try:

@@ -23,8 +23,9 @@ from windlass.bridge.ports import HostPort
 from windlass.bridge.queue_places import QueuePlaces
 from windlass.bridge.standing import standing
 from windlass.bridge.submission import Settings
-from windlass.bridge.workloads import choosing
+from windlass.bridge.workloads import choosing, pod_group
 from windlass.bridge.workloads.assembling import live
+from windlass.bridge.workloads.objects import CorePodGroup
 from windlass.bridge.world import World, job_id
 from windlass.kube.objects import Node, Pod
 from windlass.kube.requests import Sends
@@ -74,6 +75,7 @@ class Observer:
             verdict=self._verdict(gang) if gang else NOBODY,
             settings=self._rules.settings,
             hosts=self._hosts(pods),
+            group=self._group(key, pods),
             slurm=None,
             now=self._now(),
         )
@@ -87,6 +89,10 @@ class Observer:
     def _gang(self, pods: list[Pod]) -> Gang | None:
         there = live(pods)
         return choosing.gang(there, self._world.around, self._rules.devices) if there else None
+
+    def _group(self, key: GangKey, pods: list[Pod]) -> CorePodGroup | None:
+        named = key.kind == pod_group.CORE and pods
+        return self._world.around(pods[0]).core_pod_group if named else None
 
     def _verdict(self, gang: Gang) -> Verdict:
         namespace = self._world.namespace(gang.key.namespace)

@@ -14,6 +14,7 @@ from windlass.bridge.plan import Target
 from windlass.bridge.submission import Nodes, Settings
 from windlass.bridge.volumes import Storage
 from windlass.bridge.workloads.assembling import ENDED
+from windlass.bridge.workloads.objects import CorePodGroup
 from windlass.kube.objects import Pod
 from windlass.slurm.model import Job, NodeAllocation
 
@@ -65,6 +66,8 @@ class Observed:
     hosts: Mapping[str, Host] = field(default_factory=dict)
     """Nodes of the pods that are not well."""
     storage: Storage = NO_CLAIMS
+    group: CorePodGroup | None = None
+    """Of Kubernetes' own, where the gang is one."""
     slurm: SlurmSide | None
     """None: Slurm did not answer."""
     now: datetime

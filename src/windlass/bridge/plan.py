@@ -111,7 +111,19 @@ class Explain:
     """Whether the code is another than before, so that an event is worth it."""
 
 
-InKube: TypeAlias = Seat | PlaceClaim | Release | DeletePod | Explain
+@dataclass(frozen=True, slots=True)
+class TellGroup:
+    """Have a PodGroup of Kubernetes show whether its pods have their places."""
+
+    group: Key
+    uid: str
+    generation: int
+    status: str
+    reason: Reason
+    since: str
+
+
+InKube: TypeAlias = Seat | PlaceClaim | Release | DeletePod | Explain | TellGroup
 Action: TypeAlias = Submit | UpdateJob | EndJob | InKube
 
 

@@ -38,6 +38,7 @@ _FREE: Final = frozenset({"required_nodes", "excluded_nodes", "admin_comment"})
 class Settings:
     cluster: str
     """Names this Kubernetes cluster among those that share the Slurm."""
+    scheduler: str = words.SCHEDULER
     partition: str = words.PARTITION
     mcs_label: str | None = words.MCS_LABEL
     exclusive: bool = False

@@ -66,6 +66,7 @@ _WITH_STATUS: Final = _SCALED | {
     kinds.POD_DISRUPTION_BUDGET,
     kinds.CUSTOM_RESOURCE_DEFINITION,
     kinds.RESOURCE_CLAIM,
+    kinds.CORE_POD_GROUP,
 }
 
 BORN: Final[Mapping[Kind, dict[str, Any]]] = {
