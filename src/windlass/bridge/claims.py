@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from windlass.bridge import volumes
+from windlass.bridge.dra import ResourceClaim
 from windlass.bridge.volumes import Claim, Mount, Storage, StorageClass, Volume
 from windlass.kube import kinds, requests
 from windlass.kube.errors import NotFound
@@ -49,6 +50,10 @@ class Claims:
             if mounts:
                 found[pod.metadata.key] = tuple(mounts)
         return Storage(found) if found else NOTHING
+
+    async def device_claim(self, at: Key) -> ResourceClaim | None:
+        """Of a pod that has devices; as it is now."""
+        return await self._get(kinds.RESOURCE_CLAIM, at, ResourceClaim, lambda _: OPEN)
 
     async def _mount(self, at: Key, owner: str) -> Mount | Reason:
         claim = await self._get(kinds.PERSISTENT_VOLUME_CLAIM, at, Claim, _claim_lasts)

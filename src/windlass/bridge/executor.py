@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 
 from windlass.bridge import words
 from windlass.bridge.claim_writer import ClaimWriter
+from windlass.bridge.device_writer import DeviceWriter
 from windlass.bridge.ends import Ends
 from windlass.bridge.link import Link
 from windlass.bridge.phases.explain import CONDITION
@@ -69,6 +70,7 @@ class Executor:
         """By uid: what was written, for as long as the watch may not show it yet."""
         self._ending: dict[int, None] = {}
         self._claims = ClaimWriter(client)
+        self._devices = DeviceWriter(client, telling.now)
 
     async def carry_out(self, plan: Plan) -> None:
         """Stage by stage; raises the first failure of a stage once all of it was tried."""
@@ -104,7 +106,8 @@ class Executor:
                 await self._seat(action)
             case PlaceClaim():
                 await self._claims.place(action)
-            case Release(pod):
+            case Release(pod, claim):
+                await self._devices.take_back(pod, claim)
                 await self._release(pod)
             case DeletePod(pod, reason):
                 await self._delete(pod, reason)
@@ -149,6 +152,8 @@ class Executor:
         if self._seated.get(pod.uid) == written:
             return
         if not seat.noted and not await self._note(seat):
+            return
+        if seat.devices is not None and not await self._devices.give(pod, seat.devices, seat.node):
             return
         try:
             await self._client.send(requests.bind(pod.key, pod.uid, seat.node))

@@ -13,6 +13,7 @@ from windlass.bridge import words
 from windlass.bridge.amounts import NANO, allocatable, left
 from windlass.bridge.devices import DeviceMap
 from windlass.bridge.names import slurm_name
+from windlass.bridge.slices import NOTHING, Inventory
 from windlass.kube.objects import Node
 from windlass.slurm import model
 from windlass.values import gres
@@ -56,14 +57,19 @@ class External:
         )
 
 
-def external(host: Node, devices: DeviceMap, taken: Mapping[str, int] = {}) -> External | None:
+def external(
+    host: Node,
+    devices: DeviceMap,
+    taken: Mapping[str, int] = {},
+    published: Inventory = NOTHING,
+) -> External | None:
     """None for a node that nobody labelled, or that has nothing to give yet."""
     notes = host.metadata.annotations or {}
     if words.EXTERNAL_NODE not in (host.metadata.labels or {}):
         return None
-    has = left(allocatable(host), taken)
-    threads = 2 if (host.metadata.labels or {}).get(SMT) == "true" else 1
-    cpus = has.get("cpu", 0) // NANO // threads * threads
+    has = left(allocatable(host), taken) | published.amounts
+    threads = published.threads or _threads(host)
+    cpus = _cpus(has, published) // threads * threads
     memory = has.get("memory", 0) // (NANO * MEBIBYTE) // STEP * STEP
     address = _address(host)
     if not (cpus and memory and address):
@@ -78,6 +84,16 @@ def external(host: Node, devices: DeviceMap, taken: Mapping[str, int] = {}) -> E
         features=_listed(notes.get(words.EXTERNAL_NODE_PARTITIONS, "")),
         topology=notes.get(words.TOPOLOGY, ""),
     )
+
+
+def _threads(host: Node) -> int:
+    return 2 if (host.metadata.labels or {}).get(SMT) == "true" else 1
+
+
+def _cpus(has: Mapping[str, int], published: Inventory) -> int:
+    """Where a driver gives CPUs away, those that it does not have cannot be given."""
+    count = has.get("cpu", 0) // NANO
+    return min(count, len(published.cpus)) if published.cores else count
 
 
 def line(several: tuple[External, ...]) -> str:

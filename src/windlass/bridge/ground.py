@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from windlass.bridge.amounts import written
+from windlass.bridge.devices import DEFAULT, DeviceMap
 from windlass.bridge.ports import HostPort
+from windlass.bridge.slices import NOTHING, Inventory
 from windlass.bridge.volumes import Mount, takes
 from windlass.kube.objects import Node
 from windlass.values.key import Key
@@ -31,6 +33,9 @@ class Ground:
     """What pods leave of what kubelet gives them, in billionths."""
     ports: Mapping[HostPort, Key] = field(default_factory=dict)
     """Who has the ports that they want."""
+    inventory: Inventory = NOTHING
+    """The devices that drivers publish there, where they want some."""
+    devices: DeviceMap = DEFAULT
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from windlass.api import labels
+from windlass.bridge.slices import Inventory
 from windlass.kube.meta import Meta, Part, Quantity
 from windlass.kube.objects import Container, Resources
 
@@ -68,6 +69,8 @@ class Neighbourhood:
     """By node: what Slurm calls the slurmds that run there."""
     taken: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By node: what pods take that belong to it, in billionths."""
+    devices: Mapping[str, Inventory] = field(default_factory=dict)
+    """By node: what drivers publish."""
 
 
 def workers(pods: Iterable[Neighbour]) -> dict[str, tuple[str, ...]]:

@@ -12,6 +12,7 @@ from windlass.bridge.devices import DeviceMap
 from windlass.bridge.external import External, external, line
 from windlass.bridge.names import names
 from windlass.bridge.neighbours import Neighbourhood
+from windlass.bridge.slices import NOTHING
 from windlass.kube.objects import Node
 from windlass.slurm import model
 from windlass.slurm.specs import NodeUpdate
@@ -62,8 +63,10 @@ def decide(
     forget: list[str] = []
     wanted: set[str] = set()
     for host in every:
-        found = external(host, rules.devices, there.taken.get(host.metadata.name, {}))
-        if found is None or host.metadata.name not in single:
+        name = host.metadata.name
+        taken, published = there.taken.get(name, {}), there.devices.get(name, NOTHING)
+        found = external(host, rules.devices, taken, published)
+        if found is None or name not in single:
             continue
         wanted.add(found.name)
         node, ill = slurm.get(found.name), ailment(host, rules)

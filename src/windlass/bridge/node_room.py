@@ -13,6 +13,7 @@ from windlass.bridge.neighbours import Neighbourhood
 from windlass.bridge.node_plan import NodeRules, decide
 from windlass.bridge.settling import Settling
 from windlass.bridge.tainting import retaints
+from windlass.bridge.words import EXTERNAL_NODE
 from windlass.bridge.world import World
 from windlass.kube import kinds
 from windlass.kube import requests as kube
@@ -79,7 +80,9 @@ class NodeRoom:
             name: self._settling.count(name, dict(means.ledger.standing(name)), now)
             for name in names
         }
-        return Neighbourhood(means.feasible.workers(), taken)
+        labelled = (n for n, host in names.items() if EXTERNAL_NODE in (host.metadata.labels or {}))
+        devices = {name: self._world.inventory(name) for name in labelled}
+        return Neighbourhood(means.feasible.workers(), taken, devices)
 
     async def _taint(self, known: Mapping[str, Node]) -> None:
         called = self._means.feasible.names().slurm

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from windlass.bridge import submission
+from windlass.bridge import dra, submission
 from windlass.bridge.amounts import allocatable, left
 from windlass.bridge.burdens import Burdens
 from windlass.bridge.claims import Claims
@@ -21,6 +21,7 @@ from windlass.bridge.observed import Host, Observed, SlurmSide
 from windlass.bridge.phases.bind import single
 from windlass.bridge.ports import HostPort
 from windlass.bridge.queue_places import QueuePlaces
+from windlass.bridge.sharing import Share
 from windlass.bridge.standing import standing
 from windlass.bridge.submission import Settings
 from windlass.bridge.workloads import choosing, pod_group
@@ -31,6 +32,7 @@ from windlass.kube.objects import Node, Pod
 from windlass.kube.requests import Sends
 from windlass.slurm.model import Job
 from windlass.values.hostlist import expand
+from windlass.values.key import Key
 
 NOBODY = Verdict(Identity())
 
@@ -141,7 +143,8 @@ class Observer:
         if not _without_node(seen.pods) or not job.state.running:
             return slurm
         called, nodes = self.feasible.names().kube, expand(job.nodes)
-        held = () if single(job) else await self._link.held(job.id)
+        wants = any(dra.wishes(pod.spec) for pod in _without_node(seen.pods))
+        held = () if single(job) and not wants else await self._link.held(job.id)
         hosts = [called[name] for name in nodes if name in called]
         crowds = (each for each in hosts if crowded(self._there(each, known), job.id))
         return replace(
@@ -149,6 +152,7 @@ class Observer:
             kube=called,
             threads={name: known.nodes[name].threads or 1 for name in nodes if name in known.nodes},
             held=held or (),
+            shares=await self._shares(seen) if wants else {},
             crowded=frozenset(crowds),
             ground={name: ground for name in hosts if (ground := self._ground(seen, name))},
         )
@@ -158,7 +162,21 @@ class Observer:
         if host is None or seen.gang is None:
             return None
         free = left(allocatable(host), self.ledger.used(name))
-        return Ground(host, free, self.ledger.takers(name, _ports(seen.gang)))
+        ports = self.ledger.takers(name, _ports(seen.gang))
+        return Ground(host, free, ports, self._world.inventory(name), self._rules.devices)
+
+    async def _shares(self, seen: Observed) -> dict[int, Share]:
+        """What the pods have that are bound already."""
+        found = {}
+        pods = {pod.metadata.key: pod for pod in seen.pods}
+        for member in seen.gang.members if seen.gang else ():
+            if member.pod is not None and member.host and dra.wishes(pods[member.pod].spec):
+                name = dra.claim_name(pods[member.pod].metadata)
+                claim = await self._claims.device_claim(Key(member.pod.namespace, name))
+                there = self._world.inventory(member.host)
+                if claim is not None:
+                    found[member.index] = dra.held(claim, there, self._rules.devices)
+        return found
 
     def _there(self, node: str, known: Seen) -> Iterator[tuple[Pod, Job | None]]:
         """The pods on a node, each with its job."""

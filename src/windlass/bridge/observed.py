@@ -11,6 +11,7 @@ from windlass.bridge.ground import Ground
 from windlass.bridge.identity import Verdict
 from windlass.bridge.jobs import Ours
 from windlass.bridge.plan import Target
+from windlass.bridge.sharing import Share
 from windlass.bridge.submission import Nodes, Settings
 from windlass.bridge.volumes import Storage
 from windlass.bridge.workloads.assembling import ENDED
@@ -46,6 +47,8 @@ class SlurmSide:
     """What the running job of the gang has, in Slurm's order."""
     crowded: frozenset[str] = frozenset()
     """Kubernetes nodes on which pods that hold nothing in Slurm any more still run."""
+    shares: Mapping[int, Share] = field(default_factory=dict)
+    """By index: the devices of members that are bound, as their claims say."""
     ground: Mapping[str, Ground] = field(default_factory=dict)
     """Kubernetes nodes of the running job."""
     submit_in: float = 0.0

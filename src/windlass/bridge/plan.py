@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from windlass.bridge.dra import DeviceClaim
 from windlass.bridge.marker import Marker
 from windlass.slurm.specs import JobSpec
 from windlass.values.key import Key
@@ -69,6 +70,8 @@ class Seat:
     """Whether all that is to be noted is on the pod already."""
     finalizers: tuple[str, ...] = ()
     """Those that are on the pod."""
+    devices: DeviceClaim | None = None
+    """What is to be made for it before it is bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,8 @@ class Release:
     """Take our finalizer off: nothing of the pod is left to tell Slurm."""
 
     pod: Target
+    claim: str = ""
+    """The claim of its devices, which goes with it."""
 
 
 @dataclass(frozen=True, slots=True)

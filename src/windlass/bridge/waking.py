@@ -44,6 +44,7 @@ def wire(
             nodes()
 
     world.others.subscribe(neighbour)
+    world.slices.subscribe(lambda *_: nodes())
 
     def slurm_node(_: str) -> None:
         feasible.slurm_changed()

@@ -12,6 +12,8 @@ from windlass.bridge import words
 from windlass.bridge.gang import GangKey
 from windlass.bridge.neighbours import Neighbour, selection
 from windlass.bridge.ports import host_ports
+from windlass.bridge.slices import NOTHING as NO_DEVICES
+from windlass.bridge.slices import Inventory, ResourceSlice, inventory
 from windlass.bridge.workloads import choosing, pod_group
 from windlass.bridge.workloads.objects import (
     CorePodGroup,
@@ -41,6 +43,7 @@ OPTIONAL: Final = (
     kinds.POD_GROUP,
     kinds.CORE_POD_GROUP,
     kinds.WORKLOAD,
+    kinds.RESOURCE_SLICE,
 )
 """Kinds that not every API server has."""
 STRUCTS: Final[Mapping[Kind, type[Any]]] = {
@@ -72,10 +75,14 @@ class Watches:
     namespaces: Watched[PartialObject]
     around: Mapping[Kind, Watched[Any]]
     """Owners of pods and the groups that pods name."""
+    slices: Watched[ResourceSlice] | None = None
+    """The devices of nodes, where drivers publish them."""
 
     def __iter__(self) -> Iterator[Watched[Any]]:
         yield from (self.pods, self.others, self.nodes, self.namespaces)
         yield from self.around.values()
+        if self.slices is not None:
+            yield self.slices
 
 
 def watches(scheduler: str, served: Iterable[Kind] = OPTIONAL) -> Watches:
@@ -89,6 +96,9 @@ def watches(scheduler: str, served: Iterable[Kind] = OPTIONAL) -> Watches:
         nodes=Watched(kinds.NODE, Node),
         namespaces=Watched(kinds.NAMESPACE, PartialObject, Selection(metadata_only=True)),
         around={kind: _around(kind) for kind in known},
+        slices=Watched(kinds.RESOURCE_SLICE, ResourceSlice, indexes={NODE: _published})
+        if kinds.RESOURCE_SLICE in there
+        else None,
     )
 
 
@@ -112,6 +122,10 @@ def _node(pod: Pod) -> tuple[str, ...]:
     return (pod.spec.node_name,) if pod.spec.node_name else ()
 
 
+def _published(each: ResourceSlice) -> tuple[str, ...]:
+    return (each.spec.node_name,) if each.spec.node_name else ()
+
+
 def _port(pod: Pod) -> tuple[tuple[str, int], ...]:
     """What a pod that has no node yet will want of it."""
     return () if pod.spec.node_name else tuple(each[:2] for each in host_ports(pod.spec))
@@ -129,6 +143,9 @@ class World:
         self.pods: Store[Pod] = mirror.store(watched.pods)
         self.others: Store[Neighbour] = mirror.store(watched.others)
         self.nodes: Store[Node] = mirror.store(watched.nodes)
+        self.slices: Store[ResourceSlice] = (
+            mirror.store(watched.slices) if watched.slices else Store({NODE: _published})
+        )
         self.namespaces: Store[PartialObject] = mirror.store(watched.namespaces)
         self.wake = wake
         self._around = {kind: mirror.store(each) for kind, each in watched.around.items()}
@@ -168,6 +185,11 @@ class World:
 
     def node(self, name: str) -> Node | None:
         return self.nodes.get(Key("", name))
+
+    def inventory(self, node: str) -> Inventory:
+        """The devices that drivers publish for a node."""
+        found = self.slices.by(NODE, node)
+        return inventory(found) if found else NO_DEVICES
 
     def namespace(self, name: str) -> Meta:
         found = self.namespaces.get(Key("", name))

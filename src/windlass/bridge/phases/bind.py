@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from windlass.bridge import words
 from windlass.bridge.amounts import NANO
+from windlass.bridge.dra import DeviceClaim, claim, wishes
 from windlass.bridge.gang import Gang, Member
 from windlass.bridge.ground import UNSUITABLE, Ground
 from windlass.bridge.ledger import PODS
@@ -13,6 +14,7 @@ from windlass.bridge.phases.mount import NOT_BOUND, not_bound, placed
 from windlass.bridge.placing import Place, Placement, place, places
 from windlass.bridge.plan import PlaceClaim, Seat, Target
 from windlass.bridge.resources import requests
+from windlass.bridge.sharing import share
 from windlass.bridge.volumes import Mount
 from windlass.bridge.world import job_id
 from windlass.kube.objects import Pod
@@ -80,7 +82,7 @@ class _Seating:
         if node in self.slurm.crowded:
             sentence = f"pods of an ended job still run on {node}; it waits until they are gone"
             return Reason("NodeNotYetFree", sentence)
-        return self._hindrance(member, node) or self._seat(member, node)
+        return self._hindrance(member, node) or self._seat(member, node, theirs)
 
     def claims(self, member: Member, reason: Reason) -> Iterable[PlaceClaim]:
         """What has to be done about the claims of a pod that waits for them."""
@@ -106,11 +108,28 @@ class _Seating:
             ground.take(needs)
         return reason
 
-    def _seat(self, member: Member, node: str) -> Seat:
+    def _seat(self, member: Member, node: str, theirs: str) -> Seat | Reason:
         assert member.pod is not None
         pod, number = self.pods[member.pod], self.job.id
+        devices = self._devices(member, pod, theirs) if wishes(pod.spec) else None
+        if isinstance(devices, Reason):
+            return devices
         noted = job_id(pod) == number and _host(pod) == node and kept(pod)
-        return Seat(_target(member), number, node, noted, tuple(pod.metadata.finalizers or ()))
+        finalizers = tuple(pod.metadata.finalizers or ())
+        return Seat(_target(member), number, node, noted, finalizers, devices)
+
+    def _devices(self, member: Member, pod: Pod, theirs: str) -> DeviceClaim | Reason:
+        """Its part of what the job has on the node."""
+        assert self.seen.gang is not None
+        ground = self._ground(self.slurm.kube.get(theirs, ""))
+        given = next((each for each in self.slurm.held if each.node == theirs), None)
+        if given is None or ground is None:
+            return Reason("DevicesUnknown", f"Slurm has not said what it gives on {theirs}")
+        seats, taken = self.placement.seats, self.slurm.shares
+        mates = [each for each in self.seen.gang.members if seats.get(each.index) == theirs]
+        held = {each.index: taken[each.index] for each in mates if each.index in taken}
+        shares = share(given, mates, self.slurm.threads.get(theirs, 1), held)
+        return claim(pod, shares[member.index], ground.inventory, ground.devices)
 
     def _ground(self, node: str) -> Ground | None:
         return self.slurm.ground.get(node)

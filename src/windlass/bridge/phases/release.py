@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from windlass.bridge.dra import claim_name, wishes
 from windlass.bridge.observed import Observed, SlurmSide, bound, ended, kept, leaving, target
 from windlass.bridge.plan import Release
 from windlass.bridge.standing import lost, occupies, pods_of
@@ -12,7 +13,8 @@ from windlass.kube.objects import Pod
 def release(seen: Observed, slurm: SlurmSide) -> Iterator[Release]:
     for pod in seen.pods:
         if kept(pod) and _is_free(pod, seen, slurm):
-            yield Release(target(pod))
+            claim = claim_name(pod.metadata) if wishes(pod.spec) else ""
+            yield Release(target(pod), claim)
 
 
 def _is_free(pod: Pod, seen: Observed, slurm: SlurmSide) -> bool:
