@@ -11,7 +11,7 @@ WINDLASS := $(RUN) windlass
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-up: packages ## Kubernetes and Slurm on this machine, and a first job
+up: packages ## Kubernetes, Slurm and the bridge on this machine, a first job and first pods
 	$(WINDLASS) up
 
 down: $(UV) ## take away what `make up` made
