@@ -89,8 +89,10 @@ CONFIG: list[tuple[str, Any, str, Any]] = [
     ("schedulerConfig.devices", {"a/b": "gres/c"}, "devices", {"a/b": "gres/c"}),
     ("schedulerConfig.priorities", {"a": "nice=5"}, "priorities", {"a": "nice=5"}),
     ("schedulerConfig.nodeConditions", ["A"], "node_conditions", ("A",)),
+    ("schedulerConfig.taintNodes", True, "taint_nodes", True),
     ("schedulerConfig.accounting", True, "accounting", True),
     ("sharedConfig.slurmRestApi", "https://a:1", "slurm_rest_api", "https://a:1"),
+    ("sharedConfig.slurmAgent", "http://a:2", "slurm_agent", "http://a:2"),
     ("admission.managedNamespaces", ["a", "b"], "managed_namespaces", ("a", "b")),
 ]
 
@@ -399,14 +401,21 @@ def _at(kind: Kind, subresource: str = "") -> tuple[str, str]:
     return kind.group, f"{kind.plural}/{subresource}" if subresource else kind.plural
 
 
-def test_the_bridge_may_do_what_it_does_and_no_more(helm: Helm) -> None:
+@pytest.mark.parametrize("taints", [False, True])
+def test_the_bridge_may_do_what_it_does_and_no_more(helm: Helm, *, taints: bool) -> None:
     wanted = {_at(each.kind): {"list", "watch"} for each in watches(words.SCHEDULER)}
     wanted[_at(kinds.POD)] |= {"get", "patch", "delete"}
     wanted[_at(kinds.NAMESPACE)] |= {"get"}
     wanted[_at(kinds.POD, "binding")] = {"create"}
     wanted[_at(kinds.POD, "status")] = {"patch"}
     wanted[_at(kinds.EVENT)] = {"create", "patch"}
-    assert rights(helm.template(CHART), BRIDGE) == wanted
+    wanted[_at(kinds.PERSISTENT_VOLUME_CLAIM)] = {"get", "patch"}
+    wanted[_at(kinds.PERSISTENT_VOLUME)] = {"get", "list", "patch"}
+    wanted[_at(kinds.STORAGE_CLASS)] = {"get"}
+    if taints:
+        wanted[_at(kinds.NODE)] |= {"patch"}
+    found = helm.template(CHART, nested("schedulerConfig.taintNodes", taints))
+    assert rights(found, BRIDGE) == wanted
 
 
 @pytest.mark.parametrize("by_others", [False, True])
