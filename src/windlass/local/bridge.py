@@ -79,7 +79,10 @@ class Bridge:
         """Install the chart, and wait until both its parts answer."""
         home = self.slurm.namespace
         own = {
-            "sharedConfig": {"slurmRestApi": f"http://slurm-restapi.{home}:6820"},
+            "sharedConfig": {
+                "slurmRestApi": f"http://slurm-restapi.{home}:6820",
+                "slurmAgent": f"http://slurm-restapi.{home}:6821",
+            },
             "admission": {"managedNamespaces": [self.namespace]},
         }
         chart = self.slurm.charts / "windlass-bridge"

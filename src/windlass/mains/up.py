@@ -136,6 +136,7 @@ def _values(public_key: str) -> Mapping[str, Any]:
         "accounting": {"enabled": True},
         "mariadb": {"enabled": True},
         "bridge": {"enabled": True},
+        "restapi": {"agent": {"enabled": True}},
         "starter": {"nodeset": {"replicas": 2}, "loginset": login},
     }
 

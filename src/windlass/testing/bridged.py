@@ -8,6 +8,7 @@ from windlass.bridge import words
 from windlass.local.bridge import Bridge
 from windlass.local.waiting import wait_for
 
+IN_QUEUE = {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING"}
 IMAGE = "localhost/windlass/windlass:0.1.0"
 
 
@@ -75,7 +76,7 @@ class Bridged:
     def queue(self) -> dict[str, dict[str, Any]]:
         """Jobs that wait or run, by number."""
         found = json.loads(self.bridge.slurm.run("squeue", "--json"))["jobs"]
-        return {str(job["job_id"]): job for job in found}
+        return {str(job["job_id"]): job for job in found if job["job_state"][0] in IN_QUEUE}
 
     def accounted(self, number: str, *fields: str) -> list[str]:
         """What sacct says of a job; nothing while it knows nothing."""

@@ -25,6 +25,7 @@ PartitionName={URGENT} Nodes=slurm-bridge PriorityTier=10
 VALUES = {
     "bridge": {"enabled": True},
     "controller": {"extraConf": PREEMPTION},
+    "restapi": {"agent": {"enabled": True}},
     "accounting": {"enabled": True},
     "mariadb": {"enabled": True},
 }

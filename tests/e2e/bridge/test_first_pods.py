@@ -110,9 +110,14 @@ def test_a_pod_is_a_job_while_it_runs_and_is_in_accounting_afterwards(bridged: B
 
     bridged.wait_phases("Succeeded", 1)
     wait_for(lambda: not bridged.queue(), "the job has ended", within=30)
-    name, state = bridged.accounted(job_of(pod), "JobName", "State")
-    assert name == "my-analysis"
-    assert state.split()[0] in {"COMPLETED", "CANCELLED"}
+    wait_for(
+        lambda: (
+            bridged.accounted(job_of(pod), "JobName", "State", "ExitCode")
+            == ["my-analysis", "COMPLETED", "0:0"]
+        ),
+        "accounting has its end",
+        within=30,
+    )
     assert words.FINALIZER not in bridged.get("pod", "alone")["metadata"].get("finalizers", [])
 
 
