@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from windlass.slurm import requests
 from windlass.slurm.call import Request
@@ -209,7 +209,8 @@ class Mirror:
         """Read these jobs now: the caller has changed what leaves their state alone."""
         async with self.jobs.turn:
             read = await self._single_jobs([str(job_id) for job_id in job_ids])
-            named = {key: job for job in read.values() for key in job_keys(job)}
+            together = _of_one_moment(read, self._states)
+            named = {key: job for job in together.values() for key in job_keys(job)}
             self.jobs.publish(self.jobs.table.patch(named))
 
     async def _poll_jobs(self) -> bool:
@@ -222,7 +223,8 @@ class Mirror:
                 since = None if moved else self.jobs.table.since
                 found = await self._list_jobs(asked_at, since)
             else:
-                found = self.jobs.table.merge(await self._single_jobs(moved), gone, asked_at)
+                read = _of_one_moment(await self._single_jobs(moved), states)
+                found = self.jobs.table.merge(read, gone, asked_at)
             self._states = states
             self.jobs.publish(found)
             return bool(found)
@@ -309,6 +311,18 @@ class Mirror:
             if feed is self.jobs:
                 self._refresh_at = None
             feed.nudge()
+
+
+def _of_one_moment(read: Mapping[str, Job], states: Mapping[str, JobState]) -> dict[str, Job]:
+    """Jobs that were read one by one, in the states of the last look at all of them.
+
+    One that is read later may run by then in the place of another that is still taken for running.
+    """
+    return {
+        key: job if job.state == states[key] else structs.replace(job, state=states[key])
+        for key, job in read.items()
+        if key in states
+    }
 
 
 def _name(item: Struct) -> str:

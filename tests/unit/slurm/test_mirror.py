@@ -35,7 +35,7 @@ class Stage:
     async def update(self, name: str, update: NodeUpdate) -> None:
         await self.slurm.send(requests.update_node(name, update))
 
-    async def submit(self, **fields: str) -> int:
+    async def submit(self, **fields: object) -> int:
         spec = JobSpec(external=True, nodes="1", **fields)  # type: ignore[arg-type]
         return (await self.slurm.send(requests.submit(spec))).job_id
 
@@ -220,6 +220,26 @@ def test_a_job_read_alone_says_nothing_of_the_others() -> None:
         at.mirror.jobs.table.lose(at.clock.now())
         await at.mirror.refresh(job_id)
         assert at.mirror.jobs.table.unknown_since is not None
+
+    play(scenario)
+
+
+def test_no_job_is_seen_in_the_place_of_one_that_is_still_taken_for_running() -> None:
+    async def scenario(at: Stage) -> None:
+        cluster = at.fake.cluster
+        for name in [name for name in cluster.nodes if name != "w-0"]:
+            del cluster.nodes[name]
+        first = await at.submit(shared=("none",))
+        second = await at.submit(shared=("none",))
+        await asyncio.sleep(1)
+        cluster.finish(first)
+        cluster.look()
+        await at.mirror.refresh(second)
+        states = {job.id: job.state.base for job in at.mirror.jobs.table.items.values()}
+        assert states == {first: "RUNNING", second: "PENDING"}
+        await asyncio.sleep(1)
+        states = {job.id: job.state.base for job in at.mirror.jobs.table.items.values()}
+        assert states == {first: "COMPLETED", second: "RUNNING"}
 
     play(scenario)
 
