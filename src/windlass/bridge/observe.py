@@ -144,7 +144,8 @@ class Observer:
             return slurm
         called, nodes = self.feasible.names().kube, expand(job.nodes)
         wants = any(dra.wishes(pod.spec) for pod in _without_node(seen.pods))
-        held = () if single(job) and not wants else await self._link.held(job.id)
+        alone = single(job) and seen.gang is not None and seen.gang.most == 1
+        held = () if alone and not wants else await self._link.held(job.id)
         hosts = [called[name] for name in nodes if name in called]
         crowds = (each for each in hosts if crowded(self._there(each, known), job.id))
         return replace(

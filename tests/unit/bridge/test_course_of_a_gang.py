@@ -123,6 +123,22 @@ def test_a_group_that_grows_while_it_waits_has_its_job_updated() -> None:
     play(story)
 
 
+def test_who_joins_a_group_that_runs_gets_no_more_than_its_job_has() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1", cpus=4)
+        await stage.create(kinds.POD_GROUP, "g", spec={"minMember": 2})
+        label = {words.POD_GROUP: "g"}
+        for name in ("train-0", "train-1"):
+            await stage.pod(name, labels=label)
+        await stage.until(lambda: all(_hosts(stage, 2)))
+        await stage.pod("train-2", labels=label)
+        await stage.until(lambda: stage.condition("train-2").get("reason") == "SlurmJobFull")
+        await stage.phase("train-0", "Succeeded")
+        await stage.until(lambda: bool(stage.host("train-2")))
+
+    play(story)
+
+
 def test_a_group_that_is_named_and_not_there_is_waited_for() -> None:
     async def story(stage: Stage) -> None:
         await stage.node("n1")

@@ -139,7 +139,7 @@ class _Seating:
 
 
 def single(job: Job) -> bool:
-    """Whether a job has one node, so that nothing is left to be asked."""
+    """Whether a job has one node, so that a pod that is alone has nothing to ask."""
     return job.node_count == 1 or ("[" not in job.nodes and "," not in job.nodes)
 
 
