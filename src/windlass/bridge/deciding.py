@@ -54,6 +54,8 @@ def _running(
 def _waiting(
     seen: Observed, gang: Gang, slurm: SlurmSide, at: Standing, stages: list[tuple[Action, ...]]
 ) -> Plan:
+    if at.current is None and not any(unbound(seen)):
+        return _plan(stages)  # all have a place of a job that was for them and for others
     spec = wanted(seen, gang, slurm.nodes)
     if isinstance(spec, Reason):
         told = _tell(seen, _stuck(at, spec) if at.current else spec)

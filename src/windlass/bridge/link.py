@@ -61,6 +61,8 @@ class Ears:
     """Who is told of what changes in Slurm."""
 
     gang: Callable[[GangKey], None]
+    job: Callable[[int], None]
+    """One that is ours, whichever gang its pods are of by now."""
     nodes: Callable[[str], None]
     everything: Callable[[], None]
     """All that is known became unknown, or known."""
@@ -74,7 +76,7 @@ class Link:
         self._tokens = tokens
         self._clock = clock
         self._dial = dial
-        self._ears = Ears(lambda _: None, lambda _: None, lambda: None)
+        self._ears = Ears(lambda _: None, lambda _: None, lambda _: None, lambda: None)
         self._check: Callable[[], None] = lambda: None
         self._line: Line | None = None
         self._mirror: Mirror | None = None
@@ -103,6 +105,11 @@ class Link:
 
     def ours(self, key: GangKey) -> tuple[Ours, ...]:
         return self._ours.of(key)
+
+    def gang_of(self, number: int) -> GangKey | None:
+        """The gang that a job was submitted for."""
+        found = self._ours.get(number)
+        return found.marker.key if found else None
 
     def keys(self) -> list[GangKey]:
         """Of all gangs that have jobs here."""
@@ -217,6 +224,7 @@ class Link:
             self._held.pop(item.id, None)
         for key in self._ours.take(change):
             self._ears.gang(key)
+            self._ears.job(item.id)
         if found := self._ours.get(item.id):
             self._not_before.pop(found.marker.identity, None)
 

@@ -86,6 +86,8 @@ class Observer:
             return seen
         seen = replace(seen, storage=await self._claims.storage(_without_node(pods)))
         slurm = SlurmSide(jobs=self._link.ours(key), noted=_noted(pods, known))
+        strays = self._strays(pods, slurm)
+        seen = replace(seen, strays=strays, hosts=self._hosts((*pods, *strays)))
         return replace(seen, slurm=await self._completed(replace(seen, slurm=slurm), slurm, known))
 
     def _gang(self, pods: list[Pod]) -> Gang | None:
@@ -95,6 +97,12 @@ class Observer:
     def _group(self, key: GangKey, pods: list[Pod]) -> CorePodGroup | None:
         named = key.kind == pod_group.CORE and pods
         return self._world.around(pods[0]).core_pod_group if named else None
+
+    def _strays(self, pods: list[Pod], slurm: SlurmSide) -> tuple[Pod, ...]:
+        ours = {pod.metadata.key for pod in pods}
+        jobs = {*slurm.noted, *(each.job.id for each in slurm.jobs if each.alive)}
+        every = (pod for number in sorted(jobs) for pod in self._world.of_job(number))
+        return tuple(pod for pod in every if pod.metadata.key not in ours)
 
     def _verdict(self, gang: Gang) -> Verdict:
         namespace = self._world.namespace(gang.key.namespace)

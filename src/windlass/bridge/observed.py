@@ -62,6 +62,9 @@ class Observed:
     key: GangKey
     pods: tuple[Pod, ...]
     """All of the gang, also those that have ended or are being deleted."""
+    strays: tuple[Pod, ...] = ()
+    """Those that have a place of the same jobs and are of another gang by now: their owner is gone,
+    or has let go of them."""
     gang: Gang | None
     """Of those that live; None where nobody does."""
     verdict: Verdict

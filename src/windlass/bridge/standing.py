@@ -41,7 +41,7 @@ def standing(seen: Observed, slurm: SlurmSide) -> Standing:
 
 def pods_of(seen: Observed, number: int) -> list[Pod]:
     """Those that carry the number of this job."""
-    return [pod for pod in seen.pods if job_id(pod) == number]
+    return [pod for pod in (*seen.pods, *seen.strays) if job_id(pod) == number]
 
 
 def occupies(pod: Pod, seen: Observed) -> bool:

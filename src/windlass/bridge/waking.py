@@ -9,7 +9,7 @@ from windlass.bridge.ledger import Ledger
 from windlass.bridge.link import Ears, Link
 from windlass.bridge.neighbours import Neighbour
 from windlass.bridge.ports import HostPort
-from windlass.bridge.world import World
+from windlass.bridge.world import World, job_id
 from windlass.kube.objects import Node, Pod
 from windlass.kube.queue import Queue
 
@@ -56,7 +56,8 @@ def wire(
         waking.everything()
         nodes()
 
-    link.listen(Ears(queue.add, slurm_node, everything))
+    world.pods.subscribe(waking.stray)
+    link.listen(Ears(queue.add, waking.job, slurm_node, everything))
 
 
 class Waking:
@@ -86,7 +87,20 @@ class Waking:
                 self._queue.add_after(key, 1.0)
 
     def everything(self) -> None:
-        for key in {*self._world.gangs(), *self._link.keys()}:
+        for key in sorted({*self._world.gangs(), *self._link.keys()}):
+            self._queue.add(key)
+
+    def job(self, number: int) -> None:
+        """It concerns all pods that have a place of it."""
+        for pod in self._world.of_job(number):
+            self._wake(pod)
+
+    def stray(self, old: Pod | None, new: Pod | None) -> None:
+        """A pod that left the gang of its job still holds that job."""
+        item = new or old
+        number = job_id(item) if item is not None else None
+        key = None if number is None else self._link.gang_of(number)
+        if item is not None and key is not None and key != self._world.gang_of(item):
             self._queue.add(key)
 
     def _wake(self, pod: Pod) -> None:

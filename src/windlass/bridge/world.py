@@ -214,7 +214,7 @@ class World:
         def changed(old: Object | None, new: Object | None) -> None:
             item = new or old
             if item is not None:
-                for key in list(self._asking.get((kind, item.metadata.key), ())):
+                for key in sorted(self._asking.get((kind, item.metadata.key), ())):
                     if pod := self.pods.get(key):
                         self._file(pod)
 

@@ -93,6 +93,11 @@ class Stage:
     def leaving(self, name: str) -> bool:
         return "deletionTimestamp" in self.live(name)["metadata"]
 
+    def kept(self, name: str) -> bool:
+        """Whether our finalizer is on it."""
+        found = self.kube.find(kinds.POD, Key("team", name)) or {"metadata": {}}
+        return words.FINALIZER in (found["metadata"].get("finalizers") or ())
+
     def host(self, name: str) -> str:
         return str(self.live(name)["spec"].get("nodeName", ""))
 

@@ -9,6 +9,7 @@ from tests.unit.bridge.staging import Stage, play
 from windlass.bridge import words
 from windlass.kube import kinds, requests
 from windlass.kube.kinds import Kind
+from windlass.kube.requests import Deletion
 from windlass.kube.wire import Document
 from windlass.values.key import Key
 
@@ -184,6 +185,45 @@ def test_all_pods_of_a_preempted_gang_go_and_those_that_follow_are_a_new_job() -
         await stage.until(lambda: all(stage.host(f"next-{index}") for index in range(3)))
 
     assert play(story).calls("POST /job/submit") == 2
+
+
+def test_the_job_of_a_gang_whose_owner_is_deleted_is_kept_until_its_pods_are_gone() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        owners = await _job(stage)
+        for index in range(3):
+            await _member(stage, index, owners)
+        await stage.until(lambda: all(_hosts(stage)))
+        await stage.kube.send(requests.delete(kinds.JOB, Key("team", "train")))
+        for index in range(3):
+            await stage.until(partial(stage.leaving, f"train-{index}"))
+        with pytest.raises(AssertionError):
+            await stage.until(lambda: not stage.jobs("RUNNING"), 20)
+        for index in range(3):
+            await stage.phase(f"train-{index}", "Failed", 143)
+        await stage.until(lambda: not stage.jobs("RUNNING"))
+        for index in range(3):
+            await stage.until(lambda name=f"train-{index}": not stage.kept(name))  # type: ignore[misc]
+
+    assert play(story).calls("POST /job/submit") == 1
+
+
+def test_pods_whose_owner_lets_go_of_them_keep_their_places_and_get_no_others() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        owners = await _job(stage)
+        for index in range(3):
+            await _member(stage, index, owners)
+        await stage.until(lambda: all(_hosts(stage)))
+        orphan = Deletion(propagation="Orphan")
+        await stage.kube.send(requests.delete(kinds.JOB, Key("team", "train"), orphan))
+        with pytest.raises(AssertionError):
+            await stage.until(lambda: not stage.jobs("RUNNING"), 60)
+        for index in range(3):
+            await stage.phase(f"train-{index}", "Succeeded")
+        await stage.until(lambda: not stage.jobs("RUNNING"))
+
+    assert play(story).calls("POST /job/submit") == 1
 
 
 def test_of_two_jobs_for_one_gang_the_younger_is_ended() -> None:
