@@ -62,6 +62,8 @@ class Gang:
     least: int
     """With fewer places than this nobody starts."""
     most: int
+    done: int = 0
+    """Places whose pods have succeeded, and come back no more."""
     levels: tuple[Level, ...] = ()
     """From the farthest to the nearest of the pods."""
     name: str = ""

@@ -173,13 +173,16 @@ def _impossible(gang: Gang) -> Reason | None:
     least, most = _least_nodes(gang), gang.wishes.max_nodes
     if most is not None and most < least:
         return Reason("TooFewNodesAllowed", f"{least} nodes are needed, and max-nodes is {most}")
-    if gang.most < least:
-        return Reason("TooFewPods", f"min-nodes is {least}, and there are {gang.most} pods")
+    if gang.most + gang.done < (gang.wishes.min_nodes or 1):
+        wish = gang.wishes.min_nodes
+        return Reason("TooFewPods", f"min-nodes is {wish}, and there are {gang.most} pods")
     return None
 
 
 def _least_nodes(gang: Gang) -> int:
-    return max(gang.wishes.min_nodes or 1, gang.least if one_pod_a_node(gang) else 1)
+    """A gang of which some have succeeded needs no nodes for them any more."""
+    wish = min(gang.wishes.min_nodes or 1, gang.most)
+    return max(wish, gang.least if one_pod_a_node(gang) else 1)
 
 
 def _by_node(gang: Gang, unit: Needs) -> dict[str, Any]:

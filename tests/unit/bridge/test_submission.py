@@ -285,3 +285,7 @@ def test_the_memory_of_a_task_is_never_less_than_a_pod_needs(
     per_pod = spec.memory_per_node or (spec.memory_per_cpu or 0) * cpus
     assert memory <= per_pod < memory + cpus
     assert spec.min_cpus == pods * cpus
+
+
+def test_a_gang_of_which_some_have_succeeded_needs_no_nodes_for_them() -> None:
+    assert job(gang(wishes=Wishes(min_nodes=2), done=1)).min_nodes == 1

@@ -38,6 +38,7 @@ class Frame:
     attempt: str = ""
     name: str
     least: int
+    done: int = 0
     deadline: int | None = None
     """In seconds, for the whole gang."""
     priority_class: str = ""
@@ -85,6 +86,7 @@ def assemble(frame: Frame, slots: Sequence[Slot], around: Around, devices: Devic
         members=in_order(_member(slot, each.needs) for slot, each in assessed),
         least=frame.least,
         most=max(frame.least, len(slots)),
+        done=frame.done,
         levels=levels,
         name=frame.name,
         time_limit=_minutes(frame.deadline) or _minutes(_deadline(slots)),

@@ -36,6 +36,7 @@ def gang(pods: Sequence[Pod], around: Around, devices: DeviceMap) -> Gang:
         uid=job.metadata.uid,
         name=job.metadata.name,
         least=expected,
+        done=job.status.succeeded,
         deadline=job.spec.active_deadline_seconds,
         findings=tuple(_never_together(job.spec)),
         waits=short_of(len(there), expected),
