@@ -8,6 +8,7 @@ from windlass.operator.plan import RequeueJobs
 from windlass.operator.workers.course import NOTHING, Outcome, Pass, soonest
 from windlass.operator.workers.facts import going
 from windlass.operator.workers.worker import Worker
+from windlass.slurm.model import Job
 from windlass.values.reason import Reason
 
 
@@ -24,10 +25,15 @@ def overdue(course: Pass) -> Outcome:
     names = ", ".join(each.pod.metadata.name for each in late[:3])
     sentence = f"jobs hold {len(late)} workers for longer than {drain.deadline}: {names}"
     fault = Reason("DrainOverdue", sentence)
-    jobs = tuple(sorted({job.id for each in late for job in each.jobs.values()}))
+    jobs = tuple(sorted({job.id for each in late for job in each.jobs.values() if _runs(job)}))
     why = Reason("DrainOverdue", f"they held workers for longer than {drain.deadline}")
     actions = (RequeueJobs(jobs, why),) if drain.requeue_jobs and jobs else ()
     return Outcome(actions=actions, faults=(fault,), again=again)
+
+
+def _runs(job: Job) -> bool:
+    """Whether there is something to put back: one that completes holds its node, and is over."""
+    return not job.state.completing
 
 
 def _held(course: Pass) -> Iterator[tuple[Worker, float]]:

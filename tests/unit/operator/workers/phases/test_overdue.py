@@ -8,13 +8,22 @@ from windlass.operator.plan import RequeueJobs
 from windlass.operator.workers.course import NOTHING, Outcome
 from windlass.operator.workers.phases.overdue import overdue
 from windlass.slurm.model import Job, Node
-from windlass.values.states import NodeState
+from windlass.values.states import JobState, NodeState
 
-HELD = {"w-0": {"7": Job(id=7), "8": Job(id=8)}}
+
+def job(number: int, state: str = "RUNNING") -> Job:
+    return Job(id=number, state=JobState.parse(state))
+
+
+HELD = {"w-0": {"7": job(7), "8": job(8)}}
 
 
 def looked(
-    minutes: float, drain: dict[str, Any], found: Outcome | None = None, reason: str = ""
+    minutes: float,
+    drain: dict[str, Any],
+    found: Outcome | None = None,
+    reason: str = "",
+    jobs: dict[str, dict[str, Job]] = HELD,
 ) -> Outcome:
     node = Node(
         name="w-0",
@@ -24,7 +33,7 @@ def looked(
     )
     of = node_set(replicas=0, drain=drain)
     chosen = leaving("w-0") if found is None else found
-    return overdue(course(of, chosen, pods=(pod(0),), slurm={"w-0": node}, jobs=HELD))
+    return overdue(course(of, chosen, pods=(pod(0),), slurm={"w-0": node}, jobs=jobs))
 
 
 def requeued(found: Outcome) -> list[int]:
@@ -50,6 +59,15 @@ def test_after_the_deadline_it_is_told_and_jobs_go_on() -> None:
 
 def test_jobs_are_requeued_only_where_the_user_said_so() -> None:
     assert requeued(looked(40, {"deadline": "30m", "requeueJobs": True})) == [7, 8]
+
+
+def test_jobs_that_were_requeued_and_are_ending_are_not_requeued_again() -> None:
+    ending = {"w-0": {"7": job(7, "PENDING,COMPLETING"), "8": job(8)}}
+
+    found = looked(40, {"deadline": "30m", "requeueJobs": True}, jobs=ending)
+
+    assert requeued(found) == [8]
+    assert [fault.code for fault in found.faults] == ["DrainOverdue"]
 
 
 @pytest.mark.parametrize(
