@@ -68,7 +68,9 @@ def operator(cluster: LocalCluster, helm: Helm) -> Iterator[Slurm]:
     cluster.kubectl(
         "label", "namespace", OPERATOR_NAMESPACE, "pod-security.kubernetes.io/enforce=restricted"
     )
-    installed.install_operator({"drainNodeConditions": [UNHEALTHY]})
+    installed.install_operator(
+        {"drainNodeConditions": [UNHEALTHY], "webhook": {"podsBinding": True}}
+    )
     for deployment in ("windlass-operator", "windlass-operator-webhook"):
         cluster.kubectl(
             *("rollout", "status", f"deployment/{deployment}"),
