@@ -1,6 +1,7 @@
 """ScheduledUpdate: workers of an old revision are replaced while their reservation is in force.
 
-One that is not available anyway goes at once: there is nothing to wait for.
+One that is not available anyway goes at once: there is nothing to wait for. One that starts may
+have its first job before its pod counts as ready, and then waits for the window, too.
 """
 
 from collections.abc import Sequence
@@ -22,11 +23,15 @@ def scheduled(course: Pass) -> Outcome:
         return NOTHING
     if strategy.paused:
         return paused(old)
-    taken = [each for each in old if _in_maintenance(course, each) or not available(course, each)]
+    taken = [each for each in old if _in_maintenance(course, each) or not _serves(course, each)]
     why = of_the_set(course.observed.node_set, UPDATE, "ScheduledUpdate")
     leave = dict.fromkeys((each.pod.metadata.name for each in taken), why)
     waits = (_later(course, old),) if len(taken) < len(old) else ()
     return Outcome(leave=leave, waits=waits)
+
+
+def _serves(course: Pass, worker: Worker) -> bool:
+    return available(course, worker) or worker.busy
 
 
 def _in_maintenance(course: Pass, worker: Worker) -> bool:

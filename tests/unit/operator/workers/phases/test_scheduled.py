@@ -34,6 +34,7 @@ def node(state: str, reservation: str = "") -> dict[str, Node]:
         (pod(0, SET, revision="old"), {}, False),
         (pod(0, SET, revision="old"), None, False),
         (pod(0, SET, revision="old", ready=False), node("IDLE"), True),
+        (pod(0, SET, revision="old", ready=False), node("ALLOCATED"), False),
         (pod(0, SET), node("IDLE+MAINTENANCE+RESERVED", OWN), False),
         (pod(0, SET, revision="old", going=True), node("IDLE+MAINTENANCE", OWN), False),
     ],
