@@ -49,6 +49,7 @@ SHOW_ALL = 1
 EXTERNAL_JOB = 1 << 24
 SIG_OOM = 253
 AUTHENTICATION = 1007
+SILENCE = (*range(100, 114), *range(1000, 1005), *range(1013, 1026), *range(1800, 1806))
 NOT_EXTERNAL = 2189
 
 
@@ -217,14 +218,20 @@ def number(end: dict[str, Any], name: str, least: int, most: int) -> int:
 
 
 def ended(slurm: Slurm, ends: list[tuple[int, int]], token: bytes) -> list[dict[str, Any]]:
+    """A slurmctld that does not answer is asked once, and so it is by whoever has no good token."""
     answers = []
+    silence: Failed | None = None
     for job, how in ends:
         answer: dict[str, Any] = {"job": job}
         try:
+            if silence:
+                raise silence
             slurm.end(job, how, token)
         except Failed as error:
-            if error.errno == AUTHENTICATION:  # whoever has no good token asks slurmctld once
+            if error.errno == AUTHENTICATION:
                 raise Refused(HTTPStatus.UNAUTHORIZED, f"slurmctld says: {error}") from error
+            if error.errno in SILENCE:
+                silence = error
             answer.update(errno=error.errno, error=str(error))
         say(f"job {job}: {answer.get('error') or f'ended with status {how >> 8}:{how & 255}'}")
         answers.append(answer)

@@ -94,6 +94,14 @@ def test_slurmctld_is_bothered_once_by_a_token_it_does_not_take() -> None:
     assert len(books.asked) == 1
 
 
+def test_a_slurmctld_that_is_silent_is_not_waited_for_by_one_after_the_other() -> None:
+    books = Books({8: 1800})
+    with serving(books) as port:
+        _, found = ends(port, {"job": 7}, {"job": 8}, {"job": 9})
+    assert [each.get("errno") for each in found["ends"]] == [None, 1800, 1800]
+    assert [job for job, _, _ in books.asked] == [7, 8]
+
+
 def test_nobody_is_heard_without_a_token() -> None:
     books = Books()
     with serving(books) as port:
