@@ -43,6 +43,7 @@ bench: packages ## how fast the local cluster comes and goes, what the operator'
 	$(RUN) python -m bench.local
 	$(RUN) python -m bench.cluster
 	$(RUN) python -m bench.workers
+	$(RUN) python -m bench.workers --workers 10000 --memory
 
 format: $(UV) ## put the code in its usual form
 	$(RUN) ruff check --quiet --fix .
