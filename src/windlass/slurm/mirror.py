@@ -32,11 +32,17 @@ from windlass.values.states import JobState
 T = TypeVar("T", bound=Struct)
 R = TypeVar("R")
 
-FEW: Final = 64
-"""Up to so many changed jobs are read one by one; more, and the whole list is cheaper."""
+FEW: Final = 16
+"""So many changed jobs are always read one by one."""
+PART: Final = 0.15
+"""More than this part of all jobs is read as the whole list: fewer calls, and not much dearer."""
+SOME: Final = 64
+"""So many that wait are read besides."""
 AT_ONCE: Final = 8
 RARELY: Final = 20
 """The list of all jobs takes at most one part in so many of the time."""
+UNREAD: Final = Seconds(3.0)
+"""A job that starts or ends within so long is not read before."""
 PATIENCE: Final = Seconds(1.5)
 PROMPT: Final = Seconds(0.5)
 """A question about nodes that waits for longer is a reason to ask whether anybody is there."""
@@ -57,6 +63,7 @@ class Feed(Generic[T]):
     table: Table[T] = field(default_factory=Table)
     _wakers: list[Callable[[Change[T]], None]] = field(default_factory=list)
     _staleness: list[Callable[[], None]] = field(default_factory=list)
+    _answers: list[Callable[[], None]] = field(default_factory=list)
     _told_unknown: bool = False
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One reading at a time: of two, the older answer might come last."""
@@ -83,6 +90,10 @@ class Feed(Generic[T]):
         """Have `wake` called when this kind becomes unknown, and when it is known again."""
         self._staleness.append(wake)
 
+    def on_answer(self, wake: Callable[[], None]) -> None:
+        """Have `wake` called after each reading, whatever it brought."""
+        self._answers.append(wake)
+
     def publish(self, found: Iterable[Change[T]]) -> None:
         for change in found:
             for wake in tuple(self._wakers):
@@ -93,6 +104,10 @@ class Feed(Generic[T]):
             self._told_unknown = unknown
             for wake in self._staleness:
                 wake()
+
+    def tell_answer(self) -> None:
+        for wake in self._answers:
+            wake()
 
     def nudge(self) -> None:
         """Ask again soon: the caller knows that something has changed."""
@@ -112,7 +127,8 @@ class Mirror:
     """Between two looks at the controller's clock."""
     refresh_every: Seconds = REFRESH
     """Between two looks at all jobs, for changes that leave a job's state alone; the dearer such a
-    list is, the longer (`RARELY`)."""
+    list is, the longer (`rarely`)."""
+    rarely: int = RARELY
     answer_within: Seconds = ANSWER
     """A question without an answer for so long counts as silence, and is asked again; each time
     with more patience, for a Slurm that is just slow."""
@@ -121,6 +137,8 @@ class Mirror:
     partitions: Feed[Partition] = field(default_factory=lambda: Feed("partitions"))
     reservations: Feed[Reservation] = field(default_factory=lambda: Feed("reservations"))
     _states: dict[str, JobState] = field(default_factory=dict)
+    _submitted: dict[str, Job] = field(default_factory=dict)
+    _unread: dict[str, Seconds] = field(default_factory=dict)
     _refresh_at: Seconds | None = None
     _list_cost: float = 0.0
 
@@ -169,12 +187,15 @@ class Mirror:
                 rhythm = rhythm.after_change(cost) if changed else rhythm.after_nothing(cost)
                 feed.read.set()
                 feed.tell_staleness(unknown=False)
+                feed.tell_answer()
             feed.asked_at = None
-            await self._pause(feed, rhythm.wait)
+            await self._pause(feed, rhythm)
 
-    async def _pause(self, feed: Feed[T], wait: Seconds) -> None:
+    async def _pause(self, feed: Feed[T], rhythm: Rhythm) -> None:
+        if rhythm.soonest:
+            await self.clock.sleep(rhythm.soonest)
         try:
-            async with asyncio.timeout(wait):
+            async with asyncio.timeout(rhythm.wait - rhythm.soonest):
                 await feed.nudged.wait()
         except TimeoutError:
             return
@@ -213,21 +234,50 @@ class Mirror:
             named = {key: job for job in together.values() for key in job_keys(job)}
             self.jobs.publish(self.jobs.table.patch(named))
 
+    def submitted(self, job: Job) -> None:
+        """Have a new job taken for what the caller knows of it while it has only begun to wait."""
+        self._submitted[str(job.id)] = job
+
     async def _poll_jobs(self) -> bool:
         async with self.jobs.turn:
+            before = set(self._submitted)
             asked_at = self.clock.now()
             states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
+            known = self._known(states, before)
             moved = [key for key, state in states.items() if self._states.get(key) != state]
-            gone = [key for key in self.jobs.table.items if key not in states]
-            if len(moved) > FEW or self._must_list(states):
+            unknown = [key for key in moved if key not in known]
+            if len(unknown) > max(FEW, PART * len(states)) or self._must_list(states):
                 since = None if moved else self.jobs.table.since
                 found = await self._list_jobs(asked_at, since)
             else:
-                read = _of_one_moment(await self._single_jobs(moved), states)
-                found = self.jobs.table.merge(read, gone, asked_at)
+                gone = [key for key in self.jobs.table.items if key not in states]
+                alone = await self._single_jobs([*unknown, *self._waiting_unread(states)])
+                read = _of_one_moment(alone, states)
+                found = self.jobs.table.merge({**known, **read}, gone, asked_at)
             self._states = states
+            self._unread |= dict.fromkeys(known, Seconds(self.clock.monotonic() + UNREAD))
             self.jobs.publish(found)
             return bool(found)
+
+    def _known(self, states: Mapping[str, JobState], before: set[str]) -> dict[str, Job]:
+        """The new jobs that need not be read. What was submitted `before` Slurm was asked, and is
+        not there, has gone."""
+        new, self._submitted = self._submitted, {}
+        for key in new.keys() - before - states.keys():
+            self._submitted[key] = new[key]
+        return {key: job for key, job in new.items() if states.get(key) == job.state}
+
+    def _waiting_unread(self, states: Mapping[str, JobState]) -> list[str]:
+        """Jobs that nobody has read yet and that still wait as they were submitted, some of them:
+        by now Slurm says why."""
+        now, found = self.clock.monotonic(), list[str]()
+        for key, due in list(self._unread.items()):
+            if due > now or len(found) == SOME:
+                break
+            del self._unread[key]
+            if states.get(key) == self._states.get(key):
+                found.append(key)
+        return found
 
     def _must_list(self, states: Mapping[str, JobState]) -> bool:
         """At first, after a silence, and now and then for what `jobs/state` does not tell."""
@@ -242,7 +292,7 @@ class Mirror:
         now = self.clock.monotonic()
         if listing is not None:
             self._list_cost = now - began
-        self._refresh_at = Seconds(now + max(self.refresh_every, self._list_cost * RARELY))
+        self._refresh_at = Seconds(now + max(self.refresh_every, self._list_cost * self.rarely))
         if listing is None:
             table.confirm(asked_at)
             return []

@@ -7,6 +7,7 @@ whole list, and a cluster that starts jobs all the time needs its CPU for them. 
 backoff.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,8 @@ from windlass.values.clock import Seconds
 BUSY: Final = Seconds(0.25)
 REST: Final = Seconds(0.3)  # and 0.3 s for a list of 1,000 nodes: seen within a second
 CHURN: Final = Seconds(1.5)
+AT_ONCE: Final = Seconds(0.0)
+EVER: Final = Seconds(math.inf)
 FAILED_FIRST: Final = Seconds(0.5)
 FAILED_MOST: Final = Seconds(10.0)
 
@@ -34,6 +37,10 @@ class Pace:
     """Each answer like the one before makes the next wait longer by this."""
     most_load: float = 0.5
     """The part of the time that may be spent waiting for answers."""
+    longest: Seconds = EVER
+    """The wait after however dear an answer."""
+    nudged: Seconds = AT_ONCE
+    """After an answer, even when somebody asks for the next one."""
     failed_first: Seconds = FAILED_FIRST
     failed_most: Seconds = FAILED_MOST
 
@@ -41,6 +48,9 @@ class Pace:
 QUICK: Final = Pace()
 CALM: Final = Pace(rest=Seconds(3.0), churn=Seconds(3.0))
 """For jobs, where only what they do to nodes matters: whoever sees that on a node asks at once."""
+STARTS: Final = Pace(churn=Seconds(0.4), most_load=0.1, longest=Seconds(3.0), nudged=Seconds(0.25))
+"""For jobs, where it matters when they start, and others say when that may be: a long queue is read
+seldom while nobody does."""
 SLOW: Final = Pace(busy=Seconds(1.0), rest=Seconds(5.0), churn=Seconds(5.0))
 """For what changes by the hand of an administrator."""
 
@@ -54,6 +64,8 @@ class Rhythm:
     failures: int = 0
     changing: bool = False
     """Whether the last answer brought a change."""
+    soonest: Seconds = AT_ONCE
+    """The wait when somebody is in a hurry."""
 
     @classmethod
     def start(cls, pace: Pace) -> "Rhythm":
@@ -61,16 +73,21 @@ class Rhythm:
 
     def after_change(self, cost: Seconds) -> "Rhythm":
         wait = self._slower(self.pace.churn) if self.changing else self.pace.busy
-        return Rhythm(self.pace, Seconds(max(wait, self._breather(cost))), changing=True)
+        return self._after(wait, cost, changing=True)
 
     def after_nothing(self, cost: Seconds) -> "Rhythm":
         wait = self._slower(self.pace.rest)
-        return Rhythm(self.pace, Seconds(max(wait, self._breather(cost))))
+        return self._after(wait, cost, changing=False)
 
     def after_failure(self) -> "Rhythm":
         failures = self.failures + 1
         first, cap = self.pace.failed_first, self.pace.failed_most
         return Rhythm(self.pace, backoff.delay(failures, first=first, cap=cap), failures)
+
+    def _after(self, wait: float, cost: Seconds, *, changing: bool) -> "Rhythm":
+        whole = Seconds(max(wait, min(self._breather(cost), self.pace.longest)))
+        soonest = min(whole, max(self.pace.nudged, cost)) if self.pace.nudged else 0.0
+        return Rhythm(self.pace, whole, changing=changing, soonest=Seconds(soonest))
 
     def _slower(self, most: Seconds) -> float:
         return min(most, max(self.pace.busy, self.wait) * self.pace.slowing)

@@ -82,8 +82,14 @@ class Table(Generic[T]):
     ) -> list[Change[T]]:
         """Take a reading of some objects, and that others have gone."""
         without = set(gone)
-        kept = {name: item for name, item in self.items.items() if name not in without}
-        return self.replace({**kept, **items}, asked_at)
+        before = {name: self.items[name] for name in (*items, *without) if name in self.items}
+        found = changes(before, items)
+        kept = self.items
+        if without:
+            kept = {name: item for name, item in kept.items() if name not in without}
+        self.items = {**kept, **items}
+        self.confirm(asked_at)
+        return found
 
     def patch(self, items: Mapping[str, T]) -> list[Change[T]]:
         """Take a reading of some objects that says nothing of the others."""

@@ -12,7 +12,7 @@ from windlass.slurm import requests
 from windlass.slurm.call import Request
 from windlass.slurm.client import Client
 from windlass.slurm.mirror import Mirror
-from windlass.slurm.model import Node
+from windlass.slurm.model import Job, Node
 from windlass.slurm.specs import JobSpec, NodeUpdate
 from windlass.slurm.table import Change
 from windlass.slurm.tokens import StaticToken
@@ -20,6 +20,7 @@ from windlass.slurm.versions import Version
 from windlass.testing.fake_cluster import FakeCluster
 from windlass.testing.fake_slurm import FakeSlurm
 from windlass.testing.virtual import VirtualClock, run
+from windlass.values.states import JobState
 
 R = TypeVar("R")
 
@@ -50,6 +51,8 @@ class Slowed:
     slurm: Client
     path: str
     seconds: float
+    after: float = 0.0
+    """Seconds that the answer takes."""
     queries: list[tuple[tuple[str, str], ...]] = field(default_factory=list)
     """Of the lists of nodes."""
 
@@ -58,7 +61,10 @@ class Slowed:
             self.queries.append(request.query)
         if request.path == self.path:
             await asyncio.sleep(self.seconds)
-        return await self.slurm.send(request)
+        answer = await self.slurm.send(request)
+        if request.path == self.path:
+            await asyncio.sleep(self.after)
+        return answer
 
 
 @asynccontextmanager
@@ -168,6 +174,62 @@ def test_many_jobs_at_once_are_read_as_one_list() -> None:
         await asyncio.sleep(1)
         assert len(at.mirror.jobs.table.items) == 100
         assert at.count("GET /jobs/") == lists + 1
+
+    play(scenario)
+
+
+def as_submitted(number: int) -> Job:
+    return Job(number, state=JobState.parse(["PENDING"]), admin_comment="as we know it")
+
+
+def test_a_new_job_is_known_without_being_read_until_it_starts_or_has_waited() -> None:
+    async def scenario(at: Stage) -> None:
+        held = await at.submit(hold=True)
+        at.mirror.submitted(as_submitted(held))
+        lists = at.count("GET /jobs/")
+        await asyncio.sleep(1)
+        assert at.mirror.jobs.table.items[str(held)].admin_comment == "as we know it"
+        assert at.heard == [str(held)]
+        assert at.count(f"GET /job/{held}") == 0
+        await asyncio.sleep(5)
+        assert at.mirror.jobs.table.items[str(held)].admin_comment == ""
+        assert at.count(f"GET /job/{held}") + at.count("GET /jobs/") - lists >= 1
+
+    play(scenario)
+
+
+def test_a_new_job_that_runs_by_then_is_read() -> None:
+    async def scenario(at: Stage) -> None:
+        started = await at.submit()
+        at.mirror.submitted(as_submitted(started))
+        await asyncio.sleep(1)
+        shown = at.mirror.jobs.table.items[str(started)]
+        assert (shown.state.running, shown.admin_comment) == (True, "")
+
+    play(scenario)
+
+
+def test_a_new_job_that_slurm_does_not_know_is_none() -> None:
+    async def scenario(at: Stage) -> None:
+        at.mirror.submitted(as_submitted(77))
+        await asyncio.sleep(1)
+        assert "77" not in at.mirror.jobs.table.items
+        assert at.heard == []
+
+    play(scenario)
+
+
+def test_a_job_that_is_submitted_while_slurm_is_asked_is_not_lost() -> None:
+    async def scenario(at: Stage) -> None:
+        at.mirror.slurm = Slowed(at.slurm, "/jobs/state/", 0.0, after=0.5)
+        at.mirror.jobs.nudge()
+        await asyncio.sleep(0.1)  # Slurm has answered, and we have not heard it yet
+        held = await at.submit(hold=True)
+        at.mirror.submitted(as_submitted(held))
+        await asyncio.sleep(0.6)
+        assert str(held) not in at.mirror.jobs.table.items
+        await asyncio.sleep(1.5)
+        assert at.mirror.jobs.table.items[str(held)].admin_comment == "as we know it"
 
     play(scenario)
 

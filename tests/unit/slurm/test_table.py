@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.slurm.model import Job, Partition
-from windlass.slurm.pace import Pace, Rhythm
+from windlass.slurm.pace import STARTS, Pace, Rhythm
 from windlass.slurm.table import Table, array_tasks, changes, job_keys
 from windlass.values.clock import Instant, Seconds
 
@@ -86,6 +86,21 @@ def test_a_cluster_that_changes_all_the_time_is_asked_more_rarely_than_one_at_re
 
 def test_a_dear_answer_is_not_asked_for_all_the_time() -> None:
     assert Rhythm.start(Pace()).after_change(Seconds(7.0)).wait == 7.0
+
+
+def test_who_is_in_a_hurry_waits_as_long_as_the_last_answer_took() -> None:
+    hurried = [Rhythm.start(STARTS).after_change(Seconds(cost)).soonest for cost in (0.01, 0.4)]
+    assert hurried == [STARTS.nudged, 0.4]
+    assert Rhythm.start(Pace()).after_change(Seconds(0.4)).soonest == 0.0
+
+
+def test_a_long_queue_is_read_seldom_unless_somebody_is_in_a_hurry() -> None:
+    rhythm = Rhythm.start(STARTS)
+    for _ in range(5):
+        rhythm = rhythm.after_nothing(Seconds(0.1))
+    assert rhythm.wait == pytest.approx(0.9)
+    assert rhythm.soonest == STARTS.nudged
+    assert rhythm.after_change(Seconds(10.0)).wait == STARTS.longest
 
 
 def test_at_a_thousand_nodes_a_change_is_seen_within_a_second() -> None:
