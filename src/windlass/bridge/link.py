@@ -14,18 +14,21 @@ from typing import Final, TypeAlias, TypeVar
 from windlass.bridge.gang import GangKey
 from windlass.bridge.jobs import OurJobs, Ours
 from windlass.bridge.marker import Marker
+from windlass.bridge.unseen import UnseenPods
 from windlass.slurm import requests
 from windlass.slurm.call import Request
 from windlass.slurm.errors import Absent, SlurmError, Unavailable
 from windlass.slurm.line import Line
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Node, NodeAllocation
+from windlass.slurm.pace import STARTS
 from windlass.slurm.specs import JobSpec
 from windlass.slurm.table import Change
 from windlass.slurm.tokens import Tokens
 from windlass.slurm.transport import Transport
 from windlass.values import backoff
 from windlass.values.clock import Clock, Instant, Seconds
+from windlass.values.states import JobState
 
 R = TypeVar("R")
 Dial: TypeAlias = Callable[[], AbstractAsyncContextManager[Transport]]
@@ -39,6 +42,11 @@ UNSEEN: Final = Seconds(15.0)
 """After so long a submitted job is in the list, or was never made."""
 REFUSED: Final = Seconds(20.0)
 """What Slurm refused is asked for again then: an administrator may have changed something."""
+ANSWER: Final = Seconds(60.0)
+"""A list of many thousand jobs takes its time."""
+RARELY: Final = 100
+"""Such a list keeps everybody waiting meanwhile."""
+WAITS: Final = JobState.parse(["PENDING"])
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +92,7 @@ class Link:
         self._not_before: dict[Identity, Instant] = {}
         self._began = clock.now()
         self._held: dict[int, tuple[NodeAllocation, ...]] = {}
+        self._unseen = UnseenPods()
 
     def listen(self, ears: Ears) -> None:
         self._ears = ears
@@ -134,8 +143,10 @@ class Link:
 
     async def submit(self, marker: Marker, spec: JobSpec) -> int:
         """The number of the new job; raises Unavailable where nobody knows whether there is one."""
+        await self._unseen.room(len(marker.pods))
         self._check()
         self._not_before[marker.identity] = self._later(UNSEEN)
+        self._unseen.sent(self._clock.now(), len(marker.pods))
         try:
             submitted = await self._send(requests.submit(spec))
         except Unavailable as error:
@@ -146,6 +157,8 @@ class Link:
             self._not_before[marker.identity] = self._later(REFUSED)
             raise
         self._not_before[marker.identity] = self._later(UNSEEN)
+        if self._mirror is not None:
+            self._mirror.submitted(_as_submitted(submitted.job_id, spec, self._clock.now()))
         return submitted.job_id
 
     async def write(self, request: Request[R]) -> R:
@@ -199,16 +212,21 @@ class Link:
         try:
             async with self._dial() as transport, asyncio.TaskGroup() as tasks:
                 self._line = Line(transport, self._tokens)
-                mirror = self._mirror = Mirror(self._line, self._clock)
+                mirror = self._mirror = Mirror(
+                    self._line, self._clock, jobs_pace=STARTS, answer_within=ANSWER, rarely=RARELY
+                )
                 self._ours = OurJobs(self._cluster)
                 mirror.jobs.subscribe(self._job_changed)
                 mirror.nodes.subscribe(lambda change: self._ears.nodes(change.name), _matters)
+                mirror.nodes.subscribe(lambda _: mirror.jobs.nudge())
+                mirror.jobs.on_answer(lambda: self._unseen.read(mirror.jobs.table.as_of))
                 mirror.nodes.on_staleness(self._tell_staleness)
                 mirror.jobs.on_staleness(self._tell_staleness)
                 tasks.create_task(self._tell_first(mirror), name="first reading of Slurm")
                 await mirror.run()
         finally:
             self._line = self._mirror = None
+            self._unseen.read(None)
             self._ears.everything()
 
     async def _tell_first(self, mirror: Mirror) -> None:
@@ -229,11 +247,25 @@ class Link:
             self._not_before.pop(found.marker.identity, None)
 
     def _tell_staleness(self) -> None:
+        self._unseen.read(None)
         if self.seen() is None:
             log.warning("Slurm does not answer")
         else:
             log.info("Slurm answers")
         self._ears.everything()
+
+
+def _as_submitted(number: int, spec: JobSpec, now: Instant) -> Job:
+    """What is known of a job that Slurm has just taken."""
+    return Job(
+        id=number,
+        name=spec.name or "",
+        state=WAITS,
+        reason="None",
+        partition=spec.partition or "",
+        submitted_at=int(now),
+        admin_comment=spec.admin_comment or "",
+    )
 
 
 def _matters(change: Change[Node]) -> bool:

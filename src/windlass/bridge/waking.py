@@ -56,8 +56,12 @@ def wire(
         waking.everything()
         nodes()
 
+    def gang(key: GangKey) -> None:
+        """Before all else: a job that has started holds its place while its pods are not bound."""
+        queue.add(key, priority=1)
+
     world.pods.subscribe(waking.stray)
-    link.listen(Ears(queue.add, waking.job, slurm_node, everything))
+    link.listen(Ears(gang, waking.job, slurm_node, everything))
 
 
 class Waking:
