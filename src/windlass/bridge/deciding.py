@@ -12,6 +12,7 @@ from windlass.bridge.phases.gone import gone
 from windlass.bridge.phases.release import release
 from windlass.bridge.plan import Action, Plan
 from windlass.bridge.standing import Standing, standing
+from windlass.slurm.model import Job
 from windlass.values.reason import Reason
 
 SOON = 1.0
@@ -66,7 +67,7 @@ def _waiting(
         return _plan(
             [*stages, (asked,) if asked else ()], None if asked else max(slurm.submit_in, SHORTLY)
         )
-    told = _tell(seen, queued(at.current.job, slurm))
+    told = _tell(seen, queued(at.current.job, slurm), at.current.job)
     group = group_phase.waits(seen, told.actions)
     stages = [*stages, (asked,) if asked else (), told.actions, group]
     return _plan(stages, told.again, _unwatched(seen))
@@ -86,8 +87,8 @@ def _stuck(at: Standing, reason: Reason) -> Reason:
     return Reason(reason.code, sentence)
 
 
-def _tell(seen: Observed, reason: Reason) -> Told:
-    return explain(seen, ((pod, reason) for pod in unbound(seen)))
+def _tell(seen: Observed, reason: Reason, job: Job | None = None) -> Told:
+    return explain(seen, ((pod, reason) for pod in unbound(seen)), job)
 
 
 def _plan(stages: list[tuple[Action, ...]], *again: float | None) -> Plan:

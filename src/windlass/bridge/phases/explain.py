@@ -21,6 +21,8 @@ CONDITION: Final = "PodScheduled"
 AT_MOST_EVERY: Final = timedelta(seconds=10)
 PATIENCE: Final = timedelta(seconds=3)
 """A pod that starts within this time is told nothing."""
+LOOKED: Final = timedelta(seconds=5)
+"""By then Slurm has looked at a new job, and its reason is read."""
 GATED: Final = "SchedulingGated"
 """Kubernetes itself explains those."""
 _STEP: Final = 300
@@ -60,7 +62,10 @@ def queued(job: Job, slurm: SlurmSide) -> Reason:
     return Reason(f"Slurm{code}", "; ".join(filter(None, parts)))
 
 
-def explain(seen: Observed, reasons: Iterable[tuple[Target, Reason]]) -> Told:
+def explain(
+    seen: Observed, reasons: Iterable[tuple[Target, Reason]], job: Job | None = None
+) -> Told:
+    """`job` is the one that waits."""
     pods = {pod.metadata.key: pod for pod in seen.pods}
     actions, waits = [], []
     for target, reason in reasons:
@@ -68,7 +73,7 @@ def explain(seen: Observed, reasons: Iterable[tuple[Target, Reason]]) -> Told:
         shown = _shown(pod)
         if reason.code == GATED or _same(shown, reason):
             continue
-        wait = _too_soon(pod, shown, seen.now)
+        wait = _too_soon(pod, job, shown, seen.now)
         if wait > 0:
             waits.append(wait)
         else:
@@ -82,9 +87,11 @@ def _told(target: Target, reason: Reason, shown: Condition | None, now: datetime
     return Explain(target, reason, written(since or now), written(now), event)
 
 
-def _too_soon(pod: Pod, shown: Condition | None, now: datetime) -> float:
+def _too_soon(pod: Pod, job: Job | None, shown: Condition | None, now: datetime) -> float:
     made = pod.metadata.creation_timestamp
     times = [made + PATIENCE] if made else []
+    if job is not None and job.submitted_at:
+        times.append(datetime.fromtimestamp(job.submitted_at, UTC) + LOOKED)
     if shown is not None and shown.last_probe_time is not None:
         times.append(shown.last_probe_time + AT_MOST_EVERY)
     return max(((time - now).total_seconds() for time in times), default=0.0)
