@@ -57,8 +57,13 @@ class Wishes:
 
     def over(self, farther: "Wishes") -> "Wishes":
         """These, and of the farther ones what is not said here."""
+        if farther == NOTHING:
+            return self
         said = {each.name: getattr(self, each.name) for each in fields(self)}
         return replace(farther, **{name: v for name, v in said.items() if v is not None})
+
+
+NOTHING: Final = Wishes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +217,7 @@ def contradictions(wishes: Wishes, of: str = "") -> Iterator[Finding]:
 
 def merge(levels: Iterable[Wishes]) -> Wishes:
     """All levels as one; they come from the farthest to the nearest of the pod, which wins."""
-    merged = Wishes()
+    merged = NOTHING
     for wishes in levels:
         merged = wishes.over(merged)
     return merged

@@ -92,7 +92,10 @@ class Observer:
 
     def _gang(self, pods: list[Pod]) -> Gang | None:
         there = live(pods)
-        return choosing.gang(there, self._world.around, self._rules.devices) if there else None
+        if not there:
+            return None
+        found = {pod.metadata.uid: self._world.around(pod) for pod in there}
+        return choosing.gang(there, lambda pod: found[pod.metadata.uid], self._rules.devices)
 
     def _group(self, key: GangKey, pods: list[Pod]) -> CorePodGroup | None:
         named = key.kind == pod_group.CORE and pods
