@@ -11,7 +11,7 @@ from windlass.operator.slurms.seen import Seen
 from windlass.operator.workers.worker import UNANSWERED, ours
 from windlass.slurm import requests
 from windlass.slurm.call import Request
-from windlass.slurm.errors import Absent, Refused, SlurmError, Unavailable
+from windlass.slurm.errors import Absent, SlurmError, Unavailable
 from windlass.slurm.model import Node
 from windlass.slurm.specs import NodeUpdate
 from windlass.slurm.writes import NodeWriter
@@ -64,14 +64,7 @@ class SlurmWrites:
                 with suppress(Absent):
                     await self._slurms.send(at, requests.delete_reservation(name))
             case RequeueJobs(jobs):
-                await self._requeue(at, jobs)
-
-    async def _requeue(self, at: Key, jobs: tuple[int, ...]) -> None:
-        """Slurm answers for each of them; some may not be put back, as those of srun."""
-        answers = await self._slurms.send(at, requests.requeue_jobs(jobs))
-        for each in answers:
-            if each.errno:
-                raise Refused(f"job {each.job}: {each.error}", each.errno)
+                await self._slurms.send(at, requests.requeue_jobs(jobs))
 
     async def _change(self, at: Key, names: tuple[str, ...], update: NodeUpdate) -> None:
         """A node that is gone needs no change: the mirror will show it."""

@@ -30,7 +30,7 @@ from windlass.operator.slurms.seen import Seen
 from windlass.operator.world import RESOURCES, World, watches
 from windlass.slurm.call import Request
 from windlass.slurm.errors import Absent, Busy, Refused, SlurmError, Unavailable
-from windlass.slurm.model import Job, Node, Outcome
+from windlass.slurm.model import Job, Node
 from windlass.slurm.specs import NodeUpdate, ReservationSpec
 from windlass.testing.fake_kube import FakeKube
 from windlass.values.key import Key
@@ -47,8 +47,6 @@ class Slurm:
     seen: Seen | None = None
     refuses: dict[str, SlurmError] = field(default_factory=dict)
     """By the path of a request."""
-    outcomes: tuple[Outcome, ...] = ()
-    """Of jobs that are to be requeued; nobody reads another answer."""
     asked: list[str] = field(default_factory=list)
     """To change something."""
 
@@ -59,7 +57,7 @@ class Slurm:
         self.asked.append(f"{request.method} {request.path}")
         if request.path in self.refuses:
             raise self.refuses[request.path]
-        return self.outcomes  # type: ignore[return-value]
+        return None  # type: ignore[return-value] # nobody reads it
 
     async def fresh(self, at: Key) -> Seen | None:
         assert at == AT
@@ -251,14 +249,6 @@ def test_slurm_is_changed_by_one_call_and_that_is_told(action: Action, asked: li
     done = carried(slurm, action)
 
     assert (slurm.asked, done.failures, done.told) == (asked, [], ["ScalingDown"])
-
-
-def test_a_job_that_slurm_does_not_put_back_is_told_of() -> None:
-    slurm = Slurm(outcomes=(Outcome("7"), Outcome("8", 2021, "it may not be requeued")))
-    done = carried(slurm, RequeueJobs((7, 8), WHY))
-
-    assert [str(each.error) for each in done.failures] == ["job 8: it may not be requeued"]
-    assert done.told == ["RequeueFailed"]
 
 
 OURS, HIS = "slurm-operator: NodeSet (hpc/w) scales in", "bad disk"
