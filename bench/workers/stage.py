@@ -113,6 +113,7 @@ class Operated:
 
     def right(self, size: int) -> bool:
         """Whether pods and status show as many workers, all ready and idle in Slurm."""
+        self.operator.check()
         pods, said = self.seen.pods, self.seen.status()
         shown = {said.get(each) for each in ("replicas", "readyReplicas", "slurmIdle")}
         counted = {pods.number(), pods.number("Ready"), pods.number("SlurmNodeStateIdle")}
