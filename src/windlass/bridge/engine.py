@@ -71,6 +71,7 @@ class Engine:
         observer = Observer(world, link, design.rules, Means(hands.reads, gauges.wall))
         telling = Telling(hands.records, gauges.wall)
         executor = Executor(hands.writes, link, design.ends(link), telling)
+        observer.ledger.on_ports = executor.reservations.shown
         means = NodeMeans(hands.writes, observer.feasible, observer.ledger, gauges.wall)
         room = NodeRoom(world, link, _node_rules(design), means)
         gangs = Queue[GangKey](gauges.monotonic, meter=gauges.metrics.queue(GANGS))

@@ -29,6 +29,7 @@ from windlass.bridge.plan import (
     TellGroup,
     UpdateJob,
 )
+from windlass.bridge.reservations import Reservations
 from windlass.kube import kinds, requests
 from windlass.kube.errors import Conflict, Invalid, NotFound
 from windlass.kube.events import Happening, Regarding
@@ -43,6 +44,10 @@ from windlass.values.reason import Reason
 MANAGER: Final = FieldManager("windlass-bridge")
 AT_ONCE: Final = 32
 REMEMBERED: Final = 10_000
+
+
+class NotYet(Exception):
+    """It has to be looked at again in a moment."""
 
 
 class Records(Protocol):
@@ -69,6 +74,7 @@ class Executor:
         self._seated: dict[str, tuple[int, str]] = {}
         """By uid: what was written, for as long as the watch may not show it yet."""
         self._ending: dict[int, None] = {}
+        self.reservations = Reservations(lambda: telling.now().timestamp())
         self._claims = ClaimWriter(client)
         self._devices = DeviceWriter(client, telling.now)
 
@@ -151,6 +157,8 @@ class Executor:
         pod, written = seat.pod, (seat.job, seat.node)
         if self._seated.get(pod.uid) == written:
             return
+        if not self.reservations.take(pod.uid, seat.node, seat.ports):
+            raise NotYet(f"another pod is getting a port of {seat.node} that {pod.key} wants")
         if not seat.noted and not await self._note(seat):
             return
         if seat.devices is not None and not await self._devices.give(pod, seat.devices, seat.node):

@@ -42,6 +42,8 @@ class Ledger:
     def __init__(self, pods: Store[Pod], others: Store[Neighbour]) -> None:
         self.on_free: Callable[[tuple[HostPort, ...]], None] = lambda _: None
         """Told of ports that somebody has given back."""
+        self.on_ports: Callable[[str, str], None] = lambda _, __: None
+        """Told of a pod, by its UID, and the node on which it has ports."""
         self.on_standing: Callable[[], None] = lambda: None
         """Told when pods that belong to a node take more or less of it."""
         self._held: dict[str, Held] = {}
@@ -110,6 +112,8 @@ class Ledger:
             _add(sums.setdefault(held.node, {}), held.amounts, 1)
         for port in held.ports:
             self._ports.setdefault(port[:2], {})[pod.metadata.uid] = held
+        if held.ports:
+            self.on_ports(pod.metadata.uid, held.node)
         return held
 
     def _forget(self, pod: Pod | Neighbour) -> Held | None:

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from windlass.bridge.dra import DeviceClaim
 from windlass.bridge.marker import Marker
+from windlass.bridge.ports import HostPort
 from windlass.slurm.specs import JobSpec
 from windlass.values.key import Key
 from windlass.values.reason import Reason
@@ -72,6 +73,8 @@ class Seat:
     """Those that are on the pod."""
     devices: DeviceClaim | None = None
     """What is to be made for it before it is bound."""
+    ports: tuple[HostPort, ...] = ()
+    """Those of the node that it takes for itself."""
 
 
 @dataclass(frozen=True, slots=True)

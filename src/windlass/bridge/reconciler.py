@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from windlass.bridge.deciding import decide
-from windlass.bridge.executor import Executor
+from windlass.bridge.deciding import SOON, decide
+from windlass.bridge.executor import Executor, NotYet
 from windlass.bridge.gang import GangKey
 from windlass.bridge.link import REFUSED
 from windlass.bridge.observe import Observer
@@ -26,4 +26,6 @@ class Reconciler:
             return Requeue.in_seconds(REFUSED)
         except (Unavailable, Busy):
             return Requeue.in_seconds(SILENT)
+        except NotYet:
+            return Requeue.in_seconds(SOON)
         return Requeue(plan.again)

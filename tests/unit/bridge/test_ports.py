@@ -7,6 +7,7 @@ import pytest
 from tests.unit.bridge.builders import pod
 from tests.unit.bridge.staging import Stage, play
 from windlass.bridge.ports import HostPort, clash, host_ports, rivals
+from windlass.bridge.reservations import Reservations
 from windlass.kube import kinds
 
 WEB = HostPort("TCP", 80)
@@ -98,6 +99,47 @@ def test_a_pod_goes_where_its_port_is_free() -> None:
         assert {stage.host("a"), stage.host("b")} == {"n1", "n2"}
 
     play(story)
+
+
+def test_two_that_want_one_port_at_once_are_not_put_on_one_node() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        await stage.pod("a", spec=_web())
+        await stage.pod("b", spec=_web())
+        await stage.until(lambda: bool(stage.host("a") or stage.host("b")))
+        late = "b" if stage.host("a") else "a"
+        await stage.until(lambda: stage.condition(late).get("reason") == "PortTaken")
+        await stage.node("n2")
+        await stage.until(lambda: stage.host(late) == "n2", within=90)
+
+    play(story)
+
+
+@pytest.mark.parametrize(
+    ("uid", "node", "port", "after", "free"),
+    [
+        ("b", "n1", WEB, 0, False),
+        ("b", "n1", HostPort("TCP", 80, "10.0.0.1"), 0, False),
+        ("a", "n1", WEB, 0, True),
+        ("b", "n2", WEB, 0, True),
+        ("b", "n1", HostPort("TCP", 81), 0, True),
+        ("b", "n1", WEB, 61, True),
+    ],
+)
+def test_a_port_is_reserved_for_a_while(
+    uid: str, node: str, port: HostPort, after: float, free: bool
+) -> None:
+    times = iter([0.0, float(after)])
+    reservations = Reservations(lambda: next(times))
+    assert reservations.take("a", "n1", (WEB,))
+    assert reservations.take(uid, node, (port,)) == free
+
+
+def test_a_port_that_a_pod_is_seen_with_needs_no_reservation() -> None:
+    reservations = Reservations(lambda: 0.0)
+    assert reservations.take("a", "n1", (WEB,))
+    reservations.shown("a", "n1")
+    assert reservations.take("b", "n1", (WEB,))
 
 
 def test_a_place_where_the_port_was_taken_meanwhile_is_given_back() -> None:

@@ -116,7 +116,7 @@ class _Seating:
             return devices
         noted = job_id(pod) == number and _host(pod) == node and kept(pod)
         finalizers = tuple(pod.metadata.finalizers or ())
-        return Seat(_target(member), number, node, noted, finalizers, devices)
+        return Seat(_target(member), number, node, noted, finalizers, devices, member.ports)
 
     def _devices(self, member: Member, pod: Pod, theirs: str) -> DeviceClaim | Reason:
         """Its part of what the job has on the node."""
