@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,17 +16,21 @@ from windlass.bridge.claims import Claims
 from windlass.bridge.device_writer import DeviceWriter
 from windlass.bridge.devices import DEFAULT
 from windlass.bridge.dra import DeviceClaim, ResourceClaim, claim
+from windlass.bridge.executor import Executor, Telling
 from windlass.bridge.neighbours import Neighbour, selection
-from windlass.bridge.plan import PlaceClaim, Target
+from windlass.bridge.plan import PlaceClaim, Plan, Target, TellGroup
 from windlass.bridge.sharing import Device, Share
 from windlass.bridge.slices import ResourceSlice, inventory
+from windlass.bridge.workloads.objects import CorePodGroup
 from windlass.kube import kinds, requests
 from windlass.kube.kinds import Kind
+from windlass.kube.meta import Condition
 from windlass.kube.objects import Pod
 from windlass.kube.reflector import Talks
 from windlass.kube.requests import Selection
 from windlass.kube.wire import Document
 from windlass.values.key import Key
+from windlass.values.reason import Reason
 
 NS = "bridge-writes"
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -133,6 +138,21 @@ async def gives_devices_to_a_pod(client: Talks) -> None:
     await writer.take_back(target, devices.name)
 
 
+async def tells_a_group_whether_its_pods_have_places(client: Talks) -> None:
+    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    made = await _create(client, kinds.CORE_POD_GROUP, "g", spec=spec)
+    telling = Telling(Mock(), lambda: NOW)
+    executor = Executor(client, Mock(), Mock(), telling)
+    at, since = Key(NS, "g"), "2026-11-16T00:00:00Z"
+    for status, reason in (("False", "Unschedulable"), ("True", "Scheduled")):
+        why = Reason(reason, "for a reason")
+        told = TellGroup(at, made.metadata.uid, made.metadata.generation, status, why, since)
+        await executor.carry_out(Plan(((told,),)))
+        found = await client.send(requests.get(kinds.CORE_POD_GROUP, at, CorePodGroup))
+        (shown,) = found.status.conditions or [Condition()]
+        assert (shown.type, shown.status, shown.reason) == ("PodGroupScheduled", status, reason)
+
+
 async def finds_the_pods_of_others(client: Talks) -> None:
     for name, given in (
         ("guest", {"nodeName": "n1"}),
@@ -150,6 +170,7 @@ SCENARIOS: list[Scenario] = [
     gives_a_volume_to_a_claim,
     tells_a_claim_its_node,
     gives_devices_to_a_pod,
+    tells_a_group_whether_its_pods_have_places,
     finds_the_pods_of_others,
 ]
 
