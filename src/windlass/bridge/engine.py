@@ -91,5 +91,10 @@ class Engine:
 
 def _node_rules(design: Design) -> NodeRules:
     rules = design.rules
-    taint = design.scheduler if rules.taint_nodes else ""
-    return NodeRules(rules.settings.cluster, rules.devices, design.conditions, taint)
+    return NodeRules(
+        cluster=rules.settings.cluster,
+        devices=rules.devices,
+        conditions=design.conditions,
+        taint=design.scheduler if rules.taint_nodes else "",
+        partition=rules.settings.partition,
+    )

@@ -5,9 +5,10 @@ drain that somebody else gave a reason to is never undone, and such a node is no
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from windlass.bridge import words
 from windlass.bridge.devices import DeviceMap
 from windlass.bridge.external import External, external, line
 from windlass.bridge.names import names
@@ -36,6 +37,8 @@ class NodeRules:
     """Conditions of Kubernetes nodes that drain them while they are true."""
     taint: str = ""
     """The scheduler in whose name nodes are tainted; empty where they are not."""
+    partition: str = ""
+    """Whose feature a node has that names no partitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ def decide(
     for host in every:
         name = host.metadata.name
         taken, published = there.taken.get(name, {}), there.devices.get(name, NOTHING)
-        found = external(host, rules.devices, taken, published)
+        found = _with_partition(external(host, rules.devices, taken, published), host, rules)
         if found is None or name not in single:
             continue
         wanted.add(found.name)
@@ -81,6 +84,14 @@ def decide(
         elif not node.state.drain:
             update.append((node.name, NodeUpdate(state="DRAIN", reason=GOES)))
     return NodePlan(tuple(_lines(create)), tuple(update), tuple(forget))
+
+
+def _with_partition(found: External | None, host: Node, rules: NodeRules) -> External | None:
+    """In no partition it would be of use to nobody."""
+    noted = words.EXTERNAL_NODE_PARTITIONS in (host.metadata.annotations or {})
+    if found is None or noted or not rules.partition:
+        return found
+    return replace(found, features=tuple(rules.partition.split(",")))
 
 
 def ailment(host: Node, rules: NodeRules) -> str:

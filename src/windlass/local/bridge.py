@@ -91,22 +91,20 @@ class Bridge:
             status = ("rollout", "status", f"deployment/{deployment}", f"--timeout={seconds}s")
             self.kubectl(*status, "-n", home)
 
-    def give(self, *nodes: str, partition: str = words.PARTITION) -> None:
+    def give(self, *nodes: str) -> None:
         """Make Kubernetes nodes nodes of Slurm, and wait until they take jobs."""
-        for node in nodes:
-            self.kubectl("label", "node", node, f"{words.EXTERNAL_NODE}=true", "--overwrite")
-            note = f"{words.EXTERNAL_NODE_PARTITIONS}={partition}"
-            self.kubectl("annotate", "node", node, note, "--overwrite")
+        self.kubectl("label", "nodes", *nodes, f"{words.EXTERNAL_NODE}=true", "--overwrite")
         wait_for(
-            lambda: self.ready(partition) >= set(nodes),
-            f"Slurm has {', '.join(nodes)} in partition {partition}",
+            lambda: self.ready() >= set(nodes),
+            f"Slurm has {', '.join(nodes)} in partition {words.PARTITION}",
             within=60,
             every=0.5,
         )
 
-    def ready(self, partition: str = words.PARTITION) -> set[str]:
+    def ready(self) -> set[str]:
         """Slurm's nodes of the partition that take jobs."""
-        listed = ("sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N %T")
+        of = ("--Node", f"--partition={words.PARTITION}")
+        listed = ("sinfo", "--noheader", *of, "--format=%N %T")
         try:
             rows = [line.split() for line in self.slurm.run(*listed).splitlines()]
         except CommandFailed:

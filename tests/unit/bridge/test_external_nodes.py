@@ -1,5 +1,6 @@
 """Labelled nodes of Kubernetes as nodes of Slurm."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -117,6 +118,22 @@ def test_nodes_alike_are_made_by_one_call_and_those_with_devices_one_by_one() ->
     names = [line.split()[0] for line in plan.create]
     assert names == ["NodeName=g1", "NodeName=g2", "NodeName=n1,n2"]
     assert "NodeAddr=10.0.0.1,10.0.0.2" in plan.create[-1]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "feature"),
+    [
+        (None, "Feature=pods,more"),
+        ({words.EXTERNAL_NODE_PARTITIONS: "gpu"}, "Feature=gpu"),
+        ({words.EXTERNAL_NODE_PARTITIONS: ""}, ""),
+    ],
+)
+def test_a_node_that_names_no_partitions_is_in_that_of_the_bridge(
+    annotations: dict[str, str] | None, feature: str
+) -> None:
+    rules = replace(RULES, partition="pods,more")
+    (line,) = decide([host(annotations=annotations)], {}, rules).create
+    assert line.partition("State=EXTERNAL")[2].strip() == feature
 
 
 DRAIN = "slurm-bridge: cordoned in Kubernetes"
