@@ -69,7 +69,7 @@ class Engine:
         self.mirror = Mirror(hands.reads, watched)
         world = World(self.mirror, watched)
         observer = Observer(world, link, design.rules, Means(hands.reads, gauges.wall))
-        telling = Telling(hands.records, gauges.wall)
+        telling = Telling(hands.records, gauges.wall, observer.seats)
         executor = Executor(hands.writes, link, design.ends(link), telling)
         observer.ledger.on_ports = executor.reservations.shown
         means = NodeMeans(hands.writes, observer.feasible, observer.ledger, gauges.wall)

@@ -30,6 +30,7 @@ from windlass.bridge.plan import (
     UpdateJob,
 )
 from windlass.bridge.reservations import Reservations
+from windlass.bridge.seats import Seats
 from windlass.kube import kinds, requests
 from windlass.kube.errors import Conflict, Invalid, NotFound
 from windlass.kube.events import Happening, Regarding
@@ -62,6 +63,7 @@ class Telling:
 
     records: Records
     now: Callable[[], datetime]
+    seats: Seats
 
 
 class Executor:
@@ -71,6 +73,7 @@ class Executor:
         self._ends = ends
         self._records = telling.records
         self._now = telling.now
+        self._seats = telling.seats
         self._seated: dict[str, tuple[int, str]] = {}
         """By uid: what was written, for as long as the watch may not show it yet."""
         self._ending: dict[int, None] = {}
@@ -163,9 +166,11 @@ class Executor:
             return
         if seat.devices is not None and not await self._devices.give(pod, seat.devices, seat.node):
             return
+        self._seats.take(pod, seat.job, seat.node)
         try:
             await self._client.send(requests.bind(pod.key, pod.uid, seat.node))
         except NotFound:
+            self._seats.leave(pod.key)
             return
         except Conflict:  # bound by then, or being deleted: the watch will tell us
             pass

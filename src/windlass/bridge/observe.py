@@ -22,6 +22,7 @@ from windlass.bridge.phases.bind import single
 from windlass.bridge.ports import HostPort
 from windlass.bridge.queue_places import QueuePlaces
 from windlass.bridge.sharing import Share
+from windlass.bridge.seats import Seats
 from windlass.bridge.standing import standing
 from windlass.bridge.submission import Settings
 from windlass.bridge.workloads import choosing, pod_group
@@ -65,6 +66,7 @@ class Observer:
         self._places = QueuePlaces()
         self.feasible = Feasible(world.nodes, world.others)
         self.ledger = Ledger(world.pods, world.others)
+        self.seats = Seats(world.pods)
         self._burdens = Burdens(self.ledger, world.nodes)
 
     async def observe(self, key: GangKey) -> Observed:
@@ -196,6 +198,8 @@ class Observer:
             number = job_id(pod)
             if number is not None:
                 yield pod, known.job(number)
+        for pod, number in self.seats.on(node):
+            yield pod, known.job(number)
 
 
 def _without_node(pods: Iterable[Pod]) -> list[Pod]:

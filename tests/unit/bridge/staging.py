@@ -1,11 +1,11 @@
 """The bridge at work in virtual time: an API server and a Slurm in memory."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from windlass.bridge import words
 from windlass.bridge.ends import Cancels, Completes, Ends
@@ -18,6 +18,7 @@ from windlass.kube import kinds, requests
 from windlass.kube.events import Happening
 from windlass.kube.kinds import Kind
 from windlass.kube.metrics import Metrics
+from windlass.kube.requests import Request
 from windlass.kube.wire import Document
 from windlass.slurm import wire as slurm_wire
 from windlass.slurm.agent import Agent
@@ -31,6 +32,7 @@ from windlass.testing.fake_slurm import FakeSlurm
 from windlass.testing.virtual import VirtualClock, clock
 from windlass.values.key import Key
 
+T = TypeVar("T")
 SETTINGS = Settings(cluster="blue", partition="all", mcs_label=None)
 
 
@@ -54,6 +56,8 @@ class Stage:
     time: VirtualClock
     agent: FakeAgent | None = None
     bridge: list[asyncio.Task[None]] = field(default_factory=list)
+    late: float = 0.0
+    """Seconds by which watches bring what happened."""
     rules: Rules = field(default_factory=lambda: Rules(settings=SETTINGS))
 
     # --- Kubernetes ----------------------------------------------------------------------------
@@ -159,6 +163,23 @@ class Stage:
         return datetime.fromtimestamp(self.time.now(), UTC)
 
 
+@dataclass
+class _Late:
+    """An API server whose watches may lag."""
+
+    stage: Stage
+
+    async def send(self, request: Request[T]) -> T:
+        return await self.stage.kube.send(request)
+
+    async def stream(self, request: Request[T]) -> AsyncGenerator[T, None]:
+        async with aclosing(self.stage.kube.stream(request)) as events:
+            async for event in events:
+                if self.stage.late:
+                    await asyncio.sleep(self.stage.late)
+                yield event
+
+
 async def started(stage: Stage) -> list[asyncio.Task[None]]:
     """A bridge as its process makes it, but for the election."""
 
@@ -176,7 +197,7 @@ async def started(stage: Stage) -> list[asyncio.Task[None]]:
 
     link = Link(SETTINGS.cluster, StaticToken("it is me"), stage.time, dial)
     design = Design(rules=stage.rules, conditions=("DiskPressure",), ends=ends)
-    hands = Hands(stage.kube, stage.kube, stage.told)
+    hands = Hands(_Late(stage), stage.kube, stage.told)
     engine = Engine(hands, link, design, Gauges(clock, stage.moment, Metrics()))
     tasks = [asyncio.create_task(engine.mirror.run())]
     await engine.mirror.synced()

@@ -291,3 +291,22 @@ def test_a_pod_on_a_node_that_is_no_more_lets_its_job_go() -> None:
         await stage.until(lambda: stage.jobs("CANCELLED") != [])
 
     play(story)
+
+
+def test_a_pod_whose_binding_is_not_heard_of_yet_keeps_others_from_its_node() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1", cpus=2)
+        stage.slurm.cluster.defers = True
+        for name in ("one", "two"):
+            await stage.pod(name, cpus=2)
+        await stage.until(lambda: len(stage.jobs("PENDING")) == 2)
+        await stage.until(lambda: all(stage.condition(name) for name in ("one", "two")))
+        stage.late = 5.0
+        stage.start(1)
+        await stage.until(lambda: bool(stage.host("one") or stage.host("two")))
+        stage.slurm.cluster.finish(1, "PREEMPTED")
+        stage.start(2)
+        with pytest.raises(AssertionError):
+            await stage.until(lambda: bool(stage.host("one") and stage.host("two")), 4)
+
+    play(story)

@@ -1,0 +1,48 @@
+"""Pods that this process has bound, for as long as the watch does not show it.
+
+A watch may lag. What was written meanwhile is on its node all the same, and must not be forgotten
+when its job ends and another gets the place.
+"""
+
+from collections.abc import Iterator
+
+from windlass.bridge.plan import Target
+from windlass.kube.objects import Pod
+from windlass.kube.store import Store
+from windlass.values.key import Key
+
+
+class Seats:
+    def __init__(self, pods: Store[Pod]) -> None:
+        self._pods = pods
+        self._taken: dict[Key, tuple[str, int, str]] = {}
+        """Uid, job and node."""
+        self._on: dict[str, dict[Key, None]] = {}
+        pods.subscribe(self._changed)
+
+    def take(self, pod: Target, job: int, node: str) -> None:
+        """A binding is sent: whether it arrives, the watch will show."""
+        self.leave(pod.key)
+        self._taken[pod.key] = pod.uid, job, node
+        self._on.setdefault(node, {})[pod.key] = None
+
+    def leave(self, key: Key) -> None:
+        found = self._taken.pop(key, None)
+        if found is not None:
+            del self._on[found[2]][key]
+            if not self._on[found[2]]:
+                del self._on[found[2]]
+
+    def on(self, node: str) -> Iterator[tuple[Pod, int]]:
+        """Pods that may be on a node though they are not shown there, each with its job."""
+        for key in self._on.get(node, ()):
+            uid, job, _ = self._taken[key]
+            pod = self._pods.get(key)
+            if pod is not None and pod.metadata.uid == uid:
+                yield pod, job
+
+    def _changed(self, old: Pod | None, new: Pod | None) -> None:
+        if new is None and old is not None:
+            self.leave(old.metadata.key)
+        elif new is not None and new.spec.node_name:
+            self.leave(new.metadata.key)
