@@ -19,6 +19,7 @@ from windlass.bridge.dra import DeviceClaim, ResourceClaim, claim
 from windlass.bridge.executor import Executor, Telling
 from windlass.bridge.neighbours import Neighbour, selection
 from windlass.bridge.plan import PlaceClaim, Plan, Target, TellGroup
+from windlass.bridge.seats import Seats
 from windlass.bridge.sharing import Device, Share
 from windlass.bridge.slices import ResourceSlice, inventory
 from windlass.bridge.workloads.objects import CorePodGroup
@@ -28,6 +29,7 @@ from windlass.kube.meta import Condition
 from windlass.kube.objects import Pod
 from windlass.kube.reflector import Talks
 from windlass.kube.requests import Selection
+from windlass.kube.store import Store
 from windlass.kube.wire import Document
 from windlass.values.key import Key
 from windlass.values.reason import Reason
@@ -141,7 +143,7 @@ async def gives_devices_to_a_pod(client: Talks) -> None:
 async def tells_a_group_whether_its_pods_have_places(client: Talks) -> None:
     spec = {"schedulingPolicy": {"gang": {"minCount": 2}}}
     made = await _create(client, kinds.CORE_POD_GROUP, "g", spec=spec)
-    telling = Telling(Mock(), lambda: NOW)
+    telling = Telling(Mock(), lambda: NOW, Seats(Store()))
     executor = Executor(client, Mock(), Mock(), telling)
     at, since = Key(NS, "g"), "2026-11-16T00:00:00Z"
     for status, reason in (("False", "Unschedulable"), ("True", "Scheduled")):

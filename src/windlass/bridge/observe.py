@@ -21,8 +21,8 @@ from windlass.bridge.observed import Host, Observed, SlurmSide
 from windlass.bridge.phases.bind import single
 from windlass.bridge.ports import HostPort
 from windlass.bridge.queue_places import QueuePlaces
-from windlass.bridge.sharing import Share
 from windlass.bridge.seats import Seats
+from windlass.bridge.sharing import Share
 from windlass.bridge.standing import standing
 from windlass.bridge.submission import Settings
 from windlass.bridge.workloads import choosing, pod_group
