@@ -92,7 +92,7 @@ class Link:
         self._not_before: dict[Identity, Instant] = {}
         self._began = clock.now()
         self._held: dict[int, tuple[NodeAllocation, ...]] = {}
-        self._unseen = UnseenPods()
+        self._unseen = UnseenPods(clock)
 
     def listen(self, ears: Ears) -> None:
         self._ears = ears
@@ -146,7 +146,7 @@ class Link:
         await self._unseen.room(len(marker.pods))
         self._check()
         self._not_before[marker.identity] = self._later(UNSEEN)
-        self._unseen.sent(self._clock.now(), len(marker.pods))
+        self._unseen.sent(len(marker.pods))
         try:
             submitted = await self._send(requests.submit(spec))
         except Unavailable as error:
@@ -160,6 +160,10 @@ class Link:
         if self._mirror is not None:
             self._mirror.submitted(_as_submitted(submitted.job_id, spec, self._clock.now()))
         return submitted.job_id
+
+    def bound(self, pods: int) -> None:
+        """So many have their place: others may be submitted."""
+        self._unseen.settled(pods)
 
     async def write(self, request: Request[R]) -> R:
         """Change something in Slurm, while this process may."""
@@ -245,6 +249,8 @@ class Link:
             self._ears.job(item.id)
         if found := self._ours.get(item.id):
             self._not_before.pop(found.marker.identity, None)
+            if change.before is None and found.job.state.pending:
+                self._unseen.settled(len(found.marker.pods))
 
     def _tell_staleness(self) -> None:
         self._unseen.read(None)
