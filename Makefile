@@ -39,11 +39,12 @@ test: check packages ## every test there is, on real servers and a real cluster
 simulated-%: # a thousand seeds from this one on
 	WINDLASS_FIRST_SEED=$* WINDLASS_SEEDS=1000 WINDLASS_STEPS=20 $(RUN) pytest tests/sim/test_simulation.py
 
-bench: packages ## how fast the local cluster comes and goes, what the operator's Slurm and its workers cost
+bench: packages ## how fast the local cluster comes and goes, what Slurm, its workers and bridged pods cost
 	$(RUN) python -m bench.local
 	$(RUN) python -m bench.cluster
 	$(RUN) python -m bench.workers
 	$(RUN) python -m bench.workers --workers 10000 --memory
+	$(RUN) python -m bench.bridge
 
 format: $(UV) ## put the code in its usual form
 	$(RUN) ruff check --quiet --fix .

@@ -55,7 +55,7 @@ def servers(*, pods_start: bool = True) -> Iterator[Servers]:
         slurm.start()
         started.callback(slurm.stop)
         audit = Audit(folder)
-        kube = _kube(folder / "kube", programs, audit)
+        kube = audited_kube(folder / "kube", programs, audit)
         started.callback(kube.stop)
         kube.masters.start_api()
         for kind in KINDS:
@@ -64,10 +64,10 @@ def servers(*, pods_start: bool = True) -> Iterator[Servers]:
             _scheduler(kube.masters)
             nodes = kwok.start(folder, programs, kube.kubectl, LEASE_SECONDS)
             started.callback(nodes.stop)
-        yield Servers(kube, audit, slurm, _operator_kubeconfig(kube))
+        yield Servers(kube, audit, slurm, operator_kubeconfig(kube))
 
 
-def _kube(folder: Path, programs: dict[str, Path], audit: Audit) -> RealKube:
+def audited_kube(folder: Path, programs: dict[str, Path], audit: Audit) -> RealKube:
     """As for contract tests, but one that keeps an audit log."""
     folder.mkdir()
     audited = folder / "kube-apiserver"
@@ -101,6 +101,6 @@ def _scheduler(masters: Masters) -> None:
     ).start().close()
 
 
-def _operator_kubeconfig(kube: RealKube) -> Path:
+def operator_kubeconfig(kube: RealKube) -> Path:
     kube.authority.ensure([Subject("operator", USER, ("system:masters",))])
     return kube.authority.write_kubeconfig("operator", kube.server, "bench")

@@ -15,6 +15,8 @@ class Row:
     """The limit of the value."""
     times: float | None = None
     """The limit of the ratio to the floor."""
+    least_times: float | None = None
+    """The same for what is better the more it is."""
     note: str = ""
 
     @property
@@ -28,6 +30,8 @@ class Row:
             return self.value is not None and self.value <= self.most
         if self.times is not None:
             return self.ratio is not None and self.ratio <= self.times
+        if self.least_times is not None:
+            return self.ratio is not None and self.ratio >= self.least_times
         return None
 
     def __str__(self) -> str:
@@ -55,7 +59,8 @@ def _floor(row: Row) -> str:
 def _limit(row: Row) -> str:
     if row.kept is None:
         return ""
-    bound = f"{row.times:g} times" if row.most is None else f"{row.most:g} {row.unit}"
+    least = row.times if row.times is not None else row.least_times
+    bound = f"{least:g} times" if row.most is None else f"{row.most:g} {row.unit}"
     return f"limit {bound:<10} {'kept' if row.kept else 'MISSED'}"
 
 

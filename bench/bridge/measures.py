@@ -1,0 +1,174 @@
+"""The rows of the table, each after the one before it."""
+
+import asyncio
+import time
+from collections import Counter
+from typing import Any, Final
+
+from bench.bridge import manifests
+from bench.bridge.process import Bridge
+from bench.bridge.stage import Stage, mark, used
+from bench.bridge.starts import starts
+from bench.workers.audit import kinds
+from bench.workers.counting import tally
+from bench.workers.table import Row, percentile, show
+from bench.workers.watching import until
+from windlass.slurm import JobSpec
+from windlass.slurm import requests as slurm
+
+GANG: Final = 10
+SETTLED: Final = 15.0
+"""Seconds in which all that waits has been told why."""
+
+
+class Bench:
+    def __init__(self, stage: Stage, bridge: Bridge, floor: float) -> None:
+        self.stage = stage
+        self.bridge = bridge
+        self.floor = floor
+
+    async def measure(self, behind: int, rest: float) -> None:
+        await self.warm_up()
+        alone = await self.singles("one")
+        await self.gangs(alone)
+        if not behind:
+            return
+        async with asyncio.timeout(1800):
+            await self.wait_behind(behind)
+        if rest:
+            await self.at_rest(behind, rest)
+        await self.singles_before(behind, alone)
+
+    async def warm_up(self) -> None:
+        """A new bridge waits for what the one before it may have submitted."""
+        await self.stage.create([manifests.pod("first")])
+        seen = self.stage.pods
+        await until(lambda: seen.all_bound(["first"]), "the first is bound", self.stage.patience)
+        await self.clear(["first"])
+
+    # --- pods -----------------------------------------------------------------------------------
+
+    async def singles(self, prefix: str) -> float:
+        size, nodes = self.stage.size, self.stage.nodes
+        names = [f"{prefix}-{number}" for number in range(size)]
+        since, cpu = await mark(self.stage), self.bridge.cpu()
+        rate = await self.bound(names, [manifests.pod(name) for name in names])
+        cpu = self.bridge.cpu() - cpu
+        writes, calls = await used(self.stage, since)
+        what = f"{size:,} pods onto {nodes} idle nodes"
+        show(Row(what=what, value=rate, unit="/s", floor=self.floor, least_times=0.6))
+        each = len(calls) / size
+        show(Row(what="Slurm calls a pod", value=each, most=2, note=_list(tally(calls))))
+        each = len(writes) / size
+        show(Row(what="API writes a pod", value=each, most=3, note=_list(kinds(writes))))
+        self.latency(names)
+        note = f"{cpu / size * 1000:.1f} ms a pod"
+        show(Row(what="bridge CPU for that", value=cpu, unit="s", note=note))
+        await self.clear(names)
+        return rate
+
+    async def gangs(self, alone: float) -> None:
+        size = self.stage.size // GANG
+        groups = [f"gang-{number}" for number in range(size)]
+        pods = [
+            manifests.pod(f"{group}-{rank}", gang=group) for group in groups for rank in range(GANG)
+        ]
+        await self.stage.create_groups(manifests.group(group, GANG) for group in groups)
+        names = [each["metadata"]["name"] for each in pods]
+        since = await mark(self.stage)
+        rate = await self.bound(names, pods)
+        writes, calls = await used(self.stage, since)
+        what = f"{size} gangs of {GANG}, against single pods"
+        note = f"{len(calls) / len(names):.2f} calls, {len(writes) / len(names):.2f} writes a pod"
+        show(Row(what=what, value=rate, unit="/s", floor=alone, least_times=1.0, note=note))
+        self.latency(names)
+        await self.clear(names)
+
+    async def singles_before(self, behind: int, alone: float) -> None:
+        names = [f"two-{number}" for number in range(self.stage.size)]
+        since, cpu = await mark(self.stage), self.bridge.cpu()
+        rate = await self.bound(names, [manifests.pod(name) for name in names])
+        cpu = self.bridge.cpu() - cpu
+        writes, calls = await used(self.stage, since)
+        what = f"the same with {behind:,} pods waiting behind"
+        size = len(names)
+        note = f"{cpu / size * 1000:.1f} ms of CPU a pod"
+        show(Row(what=what, value=rate, unit="/s", floor=alone, least_times=0.8, note=note))
+        each = len(calls) / size
+        show(Row(what="Slurm calls a pod", value=each, note=_list(tally(calls))))
+        each = len(writes) / size
+        show(Row(what="API writes a pod", value=each, most=3, note=_list(kinds(writes))))
+        self.latency(names)
+
+    async def bound(self, names: list[str], pods: list[Any]) -> float:
+        """Pods a second, from the moment in which the bridge may begin."""
+        seen = self.stage.pods
+        with self.bridge.held():
+            await self.stage.create(pods)
+            began = time.monotonic()
+        done = await until(lambda: seen.all_bound(names), "all are bound", self.stage.patience)
+        return len(names) / (done - began)
+
+    def latency(self, names: list[str]) -> None:
+        found = starts(self.stage.servers.slurm.logs / "slurmctld.log")
+        bound = [self.stage.pods.bound[name] for name in names]
+        took = [one.at - found[one.job] for one in bound if one.job in found]
+        note = f"median {percentile(took, 0.5):.2f} s, worst {max(took):.2f} s of {len(took)}"
+        value = percentile(took, 0.95)
+        show(Row(what="job start to pod bound, 95 %", value=value, unit="s", most=1, note=note))
+
+    async def clear(self, names: list[str]) -> None:
+        began = time.monotonic()
+        await self.stage.delete(names)
+        took = time.monotonic() - began
+        show(Row(what=f"{len(names):,} pods deleted, their jobs ended", value=took, unit="s"))
+        await self.stage.until_jobs(0)
+
+    # --- a long queue ---------------------------------------------------------------------------
+
+    async def wait_behind(self, count: int) -> None:
+        """Each wants a whole node, and of each node a CPU is taken."""
+        stage = self.stage
+        hog = JobSpec(
+            name="hog",
+            external=True,
+            directory="/tmp",
+            partition="all",
+            nodes=str(stage.nodes),
+            tasks=stage.nodes,
+            tasks_per_node=1,
+            memory_per_node=100,
+            priority=2_000_000,
+        )
+        number = (await stage.slurm.send(slurm.submit(hog))).job_id
+        while not (await stage.slurm.send(slurm.job(number))).state.running:
+            await asyncio.sleep(0.1)
+        began = time.monotonic()
+        await stage.create(manifests.waiting(f"wait-{number}") for number in range(count))
+        await stage.until_jobs(count + 1)
+        took = time.monotonic() - began
+        show(Row(what=f"{count:,} pods made and submitted", value=count / took, unit="/s"))
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Until nothing was written for a while."""
+        audit, last = self.stage.servers.audit, -1
+        while (now := len(audit.since(0))) != last:
+            last = now
+            await asyncio.sleep(SETTLED)
+
+    async def at_rest(self, behind: int, seconds: float) -> None:
+        since, cpu = await mark(self.stage), self.bridge.cpu()
+        await asyncio.sleep(seconds)
+        cpu = self.bridge.cpu() - cpu
+        writes, calls = await used(self.stage, since)
+        what = f"at rest for {seconds:g} s with {behind:,} waiting: CPU"
+        most = 2 * seconds / 60
+        show(Row(what=what, value=cpu, unit="s", most=most, note=_list(tally(calls))))
+        note = _list(kinds(writes))
+        show(Row(what="API writes but the lease", value=len(writes), note=note))
+        show(Row(what="peak memory of the bridge", value=self.bridge.peak(), unit="MB"))
+
+
+def _list(counted: Counter[str]) -> str:
+    return ", ".join(f"{number} {what}" for what, number in counted.most_common(6))

@@ -1,0 +1,56 @@
+"""The servers that all is measured on."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+
+from bench.bridge import manifests
+from bench.workers.audit import Audit
+from bench.workers.servers import LEASE_SECONDS, SLURM, Servers, audited_kube, operator_kubeconfig
+from windlass.local import binaries, images
+from windlass.local.kubectl import Kubectl
+from windlass.local.progress import Display
+from windlass.mains import windlass
+from windlass.testing import kwok
+from windlass.testing.slurm import Besides, RealSlurm
+
+# Slurm looks at all that wait up to five times a second. Of jobs that ended a while ago it says
+# nothing, or those of one row would be read with those of the next.
+SCHEDULING: Final = """\
+SchedulerParameters=default_queue_depth=5000,batch_sched_delay=0,sched_min_interval=200000
+MinJobAge=10
+"""
+
+
+@contextmanager
+def servers() -> Iterator[Servers]:
+    display = Display(Console(stderr=True))
+    with tempfile.TemporaryDirectory(prefix="bench-") as name, ExitStack() as started:
+        folder, cache = Path(name), windlass.folders().cache
+        programs = binaries.ensure(("kubernetes", "etcd", "kwok"), cache, display)
+        root = images.root_of("slurm", cache, display, programs={})
+        slurm = RealSlurm(
+            root, folder / "slurm", Besides(SLURM.conf + SCHEDULING, script=SLURM.script)
+        )
+        slurm.start()
+        started.callback(slurm.stop)
+        audit = Audit(folder)
+        kube = audited_kube(folder / "kube", programs, audit)
+        started.callback(kube.stop)
+        kube.masters.start_api()
+        _create(kube.kubectl, *manifests.cluster())
+        kube.kubectl("wait", "--for=condition=Established", f"crd/{manifests.GROUPS}")
+        stages = kwok.like_kubelets(folder, programs)
+        nodes = kwok.start(folder, programs, kube.kubectl, LEASE_SECONDS, stages)
+        started.callback(nodes.stop)
+        yield Servers(kube, audit, slurm, operator_kubeconfig(kube))
+
+
+def _create(kubectl: Kubectl, *objects: dict[str, Any]) -> None:
+    for each in objects:
+        kubectl("create", "-f", "-", text=json.dumps(each))
