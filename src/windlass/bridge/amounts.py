@@ -1,18 +1,24 @@
 """Amounts of resources in billionths, as whole numbers that add up exactly."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
+from windlass.kube.meta import Quantity
 from windlass.kube.objects import Node
-from windlass.values.quantity import Quantity
+from windlass.values import quantity
 
 NANO: Final = 10**9
 
 
 def allocatable(host: Node) -> dict[str, int]:
     """What kubelet gives to pods."""
-    amounts = host.status.allocatable or host.status.capacity or {}
-    return {name: _nano(amount) for name, amount in amounts.items()}
+    return dict(_parsed(tuple((host.status.allocatable or host.status.capacity or {}).items())))
+
+
+@lru_cache(maxsize=1024)  # many nodes are alike, and are asked again and again
+def _parsed(amounts: tuple[tuple[str, Quantity], ...]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, _nano(amount)) for name, amount in amounts)
 
 
 def left(has: Mapping[str, int], used: Mapping[str, int]) -> dict[str, int]:
@@ -24,8 +30,8 @@ def written(name: str, nano: int) -> str:
     """For people."""
     if name == "memory":
         return f"{nano // (NANO * 2**20)}Mi"
-    return str(Quantity(nano))
+    return str(quantity.Quantity(nano))
 
 
-def _nano(amount: str | float) -> int:
-    return Quantity.parse(amount if isinstance(amount, int) else str(amount)).nano
+def _nano(amount: Quantity) -> int:
+    return quantity.Quantity.parse(amount if isinstance(amount, int) else str(amount)).nano

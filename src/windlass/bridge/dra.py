@@ -50,11 +50,22 @@ class DeviceClaim:
 
 
 def wishes(spec: PodSpec) -> tuple[Wish, ...]:
+    """Mostly none, which is found out quickly."""
+    if not any(map(_may_ask, (*(spec.containers or ()), *(spec.init_containers or ())))):
+        return ()
     sidecars = [each for each in spec.init_containers or () if each.restart_policy == SIDECAR]
     passing = [each for each in spec.init_containers or () if each.restart_policy != SIDECAR]
     lasting = [wish for each in (*sidecars, *(spec.containers or ())) for wish in _asked(each)]
     first = [wish for each in passing for wish in _asked(each, passing=True)]
     return (*lasting, *first)
+
+
+def _may_ask(container: Container) -> bool:
+    found = container.resources
+    if found is None:
+        return False
+    names = (*(found.limits or ()), *(found.requests or ()))
+    return any(name.startswith(words.DEVICE_CLASS) for name in names)
 
 
 def _asked(container: Container, *, passing: bool = False) -> Iterator[Wish]:

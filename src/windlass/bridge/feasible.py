@@ -18,6 +18,8 @@ from windlass.kube.placement import demands, refusal
 from windlass.kube.store import Store
 from windlass.slurm import model
 
+MOST = 2000
+"""Answers that are kept."""
 PASSING = "node.kubernetes.io/"
 """How the taints begin that Kubernetes sets for the health of a node."""
 
@@ -73,6 +75,8 @@ class Feasible:
         """Nodes for which one of these terms of a node selector holds."""
         key, called = b"terms" + msgspec.json.encode(terms), self.names().slurm
         if key not in self._fit:
+            if len(self._fit) >= MOST:  # volumes come and go, and each may be somewhere else
+                self._fit.clear()
             hosts = (host for host in self._standing if takes(terms, host))
             found = (called.get(host.metadata.name, "") for host in hosts)
             self._fit[key] = frozenset(filter(None, found))
