@@ -89,7 +89,9 @@ class Observer:
         seen = replace(seen, storage=await self._claims.storage(_without_node(pods)))
         slurm = SlurmSide(jobs=self._link.ours(key), noted=_noted(pods, known))
         strays = self._strays(pods, slurm)
-        seen = replace(seen, strays=strays, hosts=self._hosts((*pods, *strays)))
+        unseen = frozenset(each.job.id for each in slurm.jobs if self.seats.of(each.job.id))
+        hosts = self._hosts((*pods, *strays))
+        seen = replace(seen, strays=strays, hosts=hosts, unseen=unseen)
         return replace(seen, slurm=await self._completed(replace(seen, slurm=slurm), slurm, known))
 
     def _gang(self, pods: list[Pod]) -> Gang | None:

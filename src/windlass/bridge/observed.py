@@ -65,6 +65,8 @@ class Observed:
     strays: tuple[Pod, ...] = ()
     """Those that have a place of the same jobs and are of another gang by now: their owner is gone,
     or has let go of them."""
+    unseen: frozenset[int] = frozenset()
+    """Jobs whose pods we have bound, which no watch has shown yet."""
     gang: Gang | None
     """Of those that live; None where nobody does."""
     verdict: Verdict

@@ -4,6 +4,7 @@ A watch may lag. What was written meanwhile is on its node all the same, and mus
 when its job ends and another gets the place.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 from windlass.bridge.plan import Target
@@ -18,6 +19,8 @@ class Seats:
         self._taken: dict[Key, tuple[str, int, str]] = {}
         """Uid, job and node."""
         self._on: dict[str, dict[Key, None]] = {}
+        self._of: Counter[int] = Counter()
+        """How many, by job."""
         pods.subscribe(self._changed)
 
     def take(self, pod: Target, job: int, node: str) -> None:
@@ -25,13 +28,23 @@ class Seats:
         self.leave(pod.key)
         self._taken[pod.key] = pod.uid, job, node
         self._on.setdefault(node, {})[pod.key] = None
+        self._of[job] += 1
 
     def leave(self, key: Key) -> None:
         found = self._taken.pop(key, None)
-        if found is not None:
-            del self._on[found[2]][key]
-            if not self._on[found[2]]:
-                del self._on[found[2]]
+        if found is None:
+            return
+        _, job, node = found
+        del self._on[node][key]
+        if not self._on[node]:
+            del self._on[node]
+        self._of[job] -= 1
+        if not self._of[job]:
+            del self._of[job]
+
+    def of(self, job: int) -> bool:
+        """Whether a job may have pods on nodes that are not shown there."""
+        return job in self._of
 
     def on(self, node: str) -> Iterator[tuple[Pod, int]]:
         """Pods that may be on a node though they are not shown there, each with its job."""

@@ -49,6 +49,11 @@ def occupies(pod: Pod, seen: Observed) -> bool:
     return bound(pod) and not ended(pod) and not lost(pod, seen)
 
 
+def occupied(number: int, seen: Observed) -> bool:
+    """Whether pods use, or may use, what a job was given."""
+    return number in seen.unseen or any(occupies(pod, seen) for pod in pods_of(seen, number))
+
+
 def lost(pod: Pod, seen: Observed) -> bool:
     """Whether nobody will ever say that it has ended."""
     host = seen.hosts.get(pod.spec.node_name, Host.WELL)

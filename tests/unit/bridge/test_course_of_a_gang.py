@@ -226,6 +226,24 @@ def test_pods_whose_owner_lets_go_of_them_keep_their_places_and_get_no_others() 
     assert play(story).calls("POST /job/submit") == 1
 
 
+def test_the_job_of_pods_whose_binding_is_not_heard_of_yet_is_kept() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        stage.slurm.cluster.defers = True
+        owners = await _job(stage)
+        for index in range(3):
+            await _member(stage, index, owners)
+        await stage.until(lambda: all(stage.condition(f"train-{i}") for i in range(3)))
+        stage.late = 8.0
+        stage.start(1)
+        await stage.until(lambda: all(_hosts(stage)))
+        await stage.kube.send(requests.delete(kinds.JOB, Key("team", "train")))
+        with pytest.raises(AssertionError):
+            await stage.until(lambda: not stage.jobs("RUNNING"), 20)
+
+    play(story)
+
+
 def test_of_two_jobs_for_one_gang_the_younger_is_ended() -> None:
     async def story(stage: Stage) -> None:
         await stage.node("n1")

@@ -7,7 +7,7 @@ from typing import Final
 from windlass.bridge.gang import Gang
 from windlass.bridge.observed import Observed, ended
 from windlass.bridge.plan import EndJob, Outcome
-from windlass.bridge.standing import Standing, occupies, pods_of
+from windlass.bridge.standing import Standing, occupied, pods_of
 from windlass.kube.objects import ContainerEnd, Pod
 
 NEEDS_ITS_OWNER: Final = "OwnerMissing"
@@ -19,7 +19,7 @@ LATEST: Final = datetime.max.replace(tzinfo=UTC)
 def end(seen: Observed, at: Standing) -> Iterator[EndJob]:
     for each in at.others:
         pods = pods_of(seen, each.job.id)
-        if not any(occupies(pod, seen) for pod in pods):
+        if not occupied(each.job.id, seen):
             yield EndJob(each.job.id, outcome(pods))
     if at.current and at.current.job.state.pending and (why := _no_more_complete(seen.gang)):
         yield EndJob(at.current.job.id, Outcome(why))

@@ -10,7 +10,7 @@ from windlass.bridge.ground import UNSUITABLE
 from windlass.bridge.observed import Observed
 from windlass.bridge.phases.bind import Binding
 from windlass.bridge.plan import EndJob, Outcome
-from windlass.bridge.standing import occupies, pods_of
+from windlass.bridge.standing import occupied
 from windlass.slurm.model import Job
 
 PATIENCE: Final = timedelta(seconds=30)
@@ -19,7 +19,7 @@ PATIENCE: Final = timedelta(seconds=30)
 
 def give_back(seen: Observed, job: Job, binding: Binding) -> EndJob | None:
     reasons = [reason for _, reason in binding.waiting if reason.code in UNSUITABLE]
-    if not reasons or any(occupies(pod, seen) for pod in pods_of(seen, job.id)):
+    if not reasons or occupied(job.id, seen):
         return None
     if not job.started_at or seen.now.timestamp() - job.started_at < PATIENCE.total_seconds():
         return None
