@@ -26,7 +26,7 @@ from windlass.bridge.sharing import Share
 from windlass.bridge.standing import standing
 from windlass.bridge.submission import Settings
 from windlass.bridge.workloads import choosing, pod_group
-from windlass.bridge.workloads.assembling import live
+from windlass.bridge.workloads.assembling import ENDED, live
 from windlass.bridge.workloads.objects import CorePodGroup
 from windlass.bridge.world import World, job_id
 from windlass.kube.objects import Node, Pod
@@ -98,8 +98,9 @@ class Observer:
         there = live(pods)
         if not there:
             return None
-        found = {pod.metadata.uid: self._world.around(pod) for pod in there}
-        return choosing.gang(there, lambda pod: found[pod.metadata.uid], self._rules.devices)
+        every = [*there, *(pod for pod in pods if pod.status.phase in ENDED)]
+        found = {pod.metadata.uid: self._world.around(pod) for pod in every}
+        return choosing.gang(every, lambda pod: found[pod.metadata.uid], self._rules.devices)
 
     def _group(self, key: GangKey, pods: list[Pod]) -> CorePodGroup | None:
         named = key.kind == pod_group.CORE and pods

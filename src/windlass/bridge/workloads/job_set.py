@@ -41,7 +41,10 @@ def gang(pods: Sequence[Pod], around: Around, devices: DeviceMap) -> Gang:
     stage = _stage_of(found, pods[0])
     attempt = max((_attempt(pod) for pod in live(pods)), default=0)
     there = [pod for pod in live(pods) if _attempt(pod) == attempt]
-    places = list(_places(stage, there))
+    over = [pod for pod in pods if _attempt(pod) == attempt and pod.status.phase == "Succeeded"]
+    every = list(_places(stage, there))
+    done = {slot.index for _, slot in _places(stage, over) if slot.pod is not None}
+    places = [(job, slot) for job, slot in every if slot.pod is not None or slot.index not in done]
     later = {job.name for job in stage.jobs if _comes_later(found, job, stage)}
     expected = [slot for job, slot in places if slot.pod is not None or job.name not in later]
     present = [slot for slot in expected if slot.pod is not None]
@@ -51,6 +54,7 @@ def gang(pods: Sequence[Pod], around: Around, devices: DeviceMap) -> Gang:
         attempt=str(attempt),
         name="-".join(filter(None, (found.metadata.name, stage.name))),
         least=len(places),
+        done=len(every) - len(places),
         deadline=_deadline(stage),
         waits=short_of(len(present), len(expected)),
     )

@@ -59,6 +59,15 @@ def test_all_pods_are_waited_for() -> None:
     assert str(gang.waits) == "PodsMissing: 2 of 3 pods are there"
 
 
+def test_who_has_succeeded_is_not_waited_for() -> None:
+    found = job_set(replicated("a", 3))
+    over = member("a", 0, 1, phase="Succeeded")
+    gang = together(found, [member("a", 0, 0), member("a", 0, 2), over])
+    assert gang.waits is None
+    assert (gang.least, gang.done) == (2, 1)
+    assert [rank for rank, _ in ranks(gang)] == [0, 2]
+
+
 def test_places_are_kept_for_jobs_that_start_when_others_are_ready() -> None:
     found = job_set(replicated("driver", 1), replicated("workers", 2, cpus=4), spec=ORDERED)
     gang = together(found, [member("driver", 0, 0)])
