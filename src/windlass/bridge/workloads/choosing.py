@@ -36,6 +36,6 @@ def key(pod: Pod, around: Surroundings) -> GangKey:
 
 
 def gang(pods: Sequence[Pod], around: Around, devices: DeviceMap) -> Gang:
-    """The gang of pods that have one key, of which the first lives; `around` looks up what is around
+    """The gang of pods that have one key, of which the first lives; `around` knows what is around
     each."""
     return _BUILDERS[key(pods[0], around(pods[0])).kind](pods, around, devices)
