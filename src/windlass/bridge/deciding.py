@@ -46,7 +46,7 @@ def _running(
     binding: Binding = bind(seen, slurm, job)
     if returned := give_back(seen, job, binding):
         return _plan([*stages, (returned,)])
-    told = explain(seen, binding.waiting)
+    told = explain(seen, () if job.id in seen.unseen else binding.waiting)
     again = SOON if binding.waiting else None
     group = () if binding.waiting else group_phase.scheduled(seen, seen.settings.scheduler)
     return _plan([*stages, binding.claims, binding.seats, told.actions, group], again, told.again)

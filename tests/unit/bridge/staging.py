@@ -58,6 +58,8 @@ class Stage:
     bridge: list[asyncio.Task[None]] = field(default_factory=list)
     late: float = 0.0
     """Seconds by which watches bring what happened."""
+    lagging: str = ""
+    """Of which selection; empty for all."""
     rules: Rules = field(default_factory=lambda: Rules(settings=SETTINGS))
 
     # --- Kubernetes ----------------------------------------------------------------------------
@@ -175,7 +177,7 @@ class _Late:
     async def stream(self, request: Request[T]) -> AsyncGenerator[T, None]:
         async with aclosing(self.stage.kube.stream(request)) as events:
             async for event in events:
-                if self.stage.late:
+                if self.stage.late and self.stage.lagging in str(request.query):
                     await asyncio.sleep(self.stage.late)
                 yield event
 

@@ -174,6 +174,24 @@ def test_nobody_is_bound_where_kubelet_would_refuse() -> None:
     play(story)
 
 
+def test_the_place_of_a_pod_that_was_just_bound_is_not_given_back() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        await _allocatable(stage, "n1", cpu="4", pods="10")
+        await stage.pod("p", cpus=4)
+        await stage.until(lambda: stage.jobs("RUNNING") != [])
+        stage.late, stage.lagging = 120.0, f"spec.schedulerName={words.SCHEDULER}"
+        await stage.until(lambda: stage.host("p") == "n1")
+        await _neighbour(stage, "guest", "1")
+        label = {"metadata": {"labels": {"wakes": "all"}}}
+        await stage.kube.send(requests.merge_patch(kinds.NODE, Key("", "n1"), label, Document))
+        with pytest.raises(AssertionError):
+            await stage.until(lambda: stage.jobs("CANCELLED") != [], within=100)
+        assert stage.condition("p").get("status") != "False"
+
+    play(story)
+
+
 def test_pods_and_slurm_share_a_node_of_slurmd() -> None:
     async def story(stage: Stage) -> None:
         await stage.create(kinds.NODE, "n1")
