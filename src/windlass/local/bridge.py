@@ -15,8 +15,8 @@ RELEASE: Final = "windlass-bridge"
 NAMESPACE: Final = "slurm-bridge"
 """Pods of this namespace are Slurm's."""
 DEPLOYMENTS: Final = ("windlass-bridge", "windlass-bridge-admission")
-RUNNING: Final = 15
-"""Seconds; long enough to be looked at together."""
+LOOKED_AT: Final = "/tmp/looked-at"  # noqa: S108 - in a pod
+"""The pods run until they have this file, so that they can be looked at together."""
 COLUMNS: Final = {
     "POD": ".metadata.name",
     "STATUS": ".status.phase",
@@ -37,7 +37,7 @@ spec:
   containers:
     - name: main
       image: IMAGE
-      command: [sleep, "{RUNNING}"]
+      command: [sh, -c, "until [ -e {LOOKED_AT} ]; do sleep 0.2; done"]
       resources: {{requests: {{cpu: 50m, memory: 16Mi}}}}
 ---
 apiVersion: batch/v1
@@ -58,7 +58,7 @@ spec:
       containers:
         - name: main
           image: IMAGE
-          command: [sleep, "{RUNNING}"]
+          command: [sh, -c, "until [ -e {LOOKED_AT} ]; do sleep 0.2; done"]
           resources: {{requests: {{cpu: 50m, memory: 16Mi}}}}
 """
 
@@ -118,10 +118,12 @@ class Bridge:
         there = ("-n", self.namespace)
         self.kubectl("delete", "pod/alone", "job/pair", "--ignore-not-found", *there)
         self.kubectl("apply", *there, "-f", "-", text=WORKLOADS.replace("IMAGE", image))
-        self._wait("Running")
+        running = self._wait("Running")
         both = beside(self.queue(), self.pods())
-        jobs = self._jobs()
+        for pod in running:
+            self.kubectl("exec", *there, pod["metadata"]["name"], "--", "touch", LOOKED_AT)
         self._wait("Succeeded")
+        jobs = ",".join(sorted({pod["metadata"]["labels"][words.JOB_ID] for pod in running}))
         return f"{both}\n\n{self._accounted(jobs)}"
 
     def queue(self) -> str:
@@ -133,16 +135,15 @@ class Bridge:
             "get", "pods", "-n", self.namespace, f"--output=custom-columns={columns}"
         )
 
-    def _wait(self, phase: str) -> None:
-        def so() -> bool:
-            found = self.kubectl.get("pods", "-n", self.namespace, "--selector=first=pods")
-            return [pod["status"]["phase"] for pod in found["items"]] == [phase] * 3
+    def _wait(self, phase: str) -> list[Any]:
+        """The first pods, once all of them have this phase."""
 
-        wait_for(so, f"the pods in namespace {self.namespace} are {phase}", within=120, every=0.3)
+        def so() -> list[Any] | None:
+            found = self.kubectl.get("pods", "-n", self.namespace, "--selector=first=pods")["items"]
+            return found if [pod["status"]["phase"] for pod in found] == [phase] * 3 else None
 
-    def _jobs(self) -> str:
-        found = self.kubectl.get("pods", "-n", self.namespace, "--selector=first=pods")["items"]
-        return ",".join(sorted({pod["metadata"]["labels"][words.JOB_ID] for pod in found}))
+        what = f"the pods in namespace {self.namespace} are {phase}"
+        return wait_for(so, what, within=120, every=0.3)
 
     def _accounted(self, jobs: str) -> str:
         """sacct's lines, once none of the jobs runs there any more."""
