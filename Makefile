@@ -33,11 +33,14 @@ check: $(UV) ## format, lint, types, layers, unit tests, generated files: under 
 test: check packages ## every test there is, on real servers and a real cluster
 	$(WINDLASS) local prepare
 	$(RUN) pytest tests/sim --quiet
-	$(MAKE) --no-print-directory -j 2 simulated-0 simulated-1000
+	$(MAKE) --no-print-directory -j 2 simulated-0 simulated-1000 bridged-0 bridged-750
 	$(RUN) pytest tests/contract tests/e2e
 
 simulated-%: # a thousand seeds from this one on
 	WINDLASS_FIRST_SEED=$* WINDLASS_SEEDS=1000 WINDLASS_STEPS=20 $(RUN) pytest tests/sim/test_simulation.py
+
+bridged-%: # 750 seeds of the bridge from this one on
+	WINDLASS_FIRST_SEED=$* WINDLASS_SEEDS=750 WINDLASS_STEPS=12 $(RUN) pytest tests/sim/bridge/test_bridge_simulation.py
 
 bench: packages ## how fast the local cluster comes and goes, what Slurm, its workers and bridged pods cost
 	$(RUN) python -m bench.local

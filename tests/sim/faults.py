@@ -31,7 +31,9 @@ class Stage(Protocol):
     kube: FakeKube
     slurm: FakeSlurm
     processes: Processes
-    rng: Random
+
+    @property
+    def rng(self) -> Random: ...
 
     @property
     def judge(self) -> Silenced: ...

@@ -107,9 +107,10 @@ class KubeLink:
             held, self.weather.holds = self.weather.holds, 0.0
             self.on_the_way = asyncio.create_task(self._arrives(request, held))
             return await asyncio.shield(self.on_the_way)
+        left = asyncio.get_running_loop().time()
         await self._travel()
         if not request.safe:
-            return await self._write(request)
+            return await self._write(request, late=asyncio.get_running_loop().time() > left)
         if self.weather.fails():
             raise Unreachable("no answer")
         return self.kube.answer(request)
@@ -126,11 +127,11 @@ class KubeLink:
         if self.dead:
             raise Unreachable("the process is dead")
 
-    async def _write(self, request: Request[T]) -> T:
+    async def _write(self, request: Request[T], *, late: bool) -> T:
         """Writes of leases and events are not among those at which a process dies."""
         counts = request.name[1] not in ("Lease", "Event")
         async with self.weather.write(Unreachable, counts=counts):
-            with self.judge.over(self.who, request):
+            with self.judge.over(self.who, request, late=late):
                 return self.kube.answer(request)
 
     async def stream(self, request: Request[T]) -> AsyncGenerator[T, None]:
@@ -169,9 +170,10 @@ class SlurmLink:
     async def _write(self, message: Message) -> Response:
         """It arrives at once or never: Slurm knows no preconditions, so nothing could keep one that
         arrives late from overtaking an administrator."""
-        if self.weather.hung is not None:
-            await self.weather.hung.wait()
-            raise Unavailable("the connection broke")
+        for gate in (self.weather.paused, self.weather.hung):
+            if gate is not None:
+                await gate.wait()
+                raise Unavailable("the connection broke")
         async with self.weather.write(Unavailable, counts=True):
             with self.judge.over_slurm(self.who, message):
                 return await self.slurm.round_trip(message)

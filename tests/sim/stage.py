@@ -2,9 +2,8 @@
 
 import asyncio
 import base64
-import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from tests.sim import reservations
 from tests.sim.claims import Claims
+from tests.sim.hearing import listening
 from tests.sim.judge import Judge
 from tests.sim.kubelets import Kubelets
 from tests.sim.operators import LEASE, Operators
@@ -192,7 +192,7 @@ async def staged(seed: int, **spec: Any) -> AsyncIterator[Stage]:
     stage = Stage(
         seed, kube, slurm, slurmds, kubelets, processes, judge, transcript, Random(seed), wish
     )
-    with _listening(judge):
+    with listening(judge):
         _furnish(stage)
         try:
             yield stage
@@ -213,40 +213,3 @@ def _furnish(stage: Stage) -> None:
     stage.create(kinds.CONTROLLER, "slurm", spec={})
     stage.create(kinds.REST_API, "rest", spec={"controllerRef": {"name": "slurm"}})
     stage.create_set()
-
-
-# --- logs -----------------------------------------------------------------------------------------
-
-
-class _Ear(logging.Handler):
-    """Passes may fail for what we do to them, not for errors of their own."""
-
-    EXPECTED: Final = frozenset({"NotCarriedOut", "NotLeading"})
-
-    def __init__(self, judge: Judge) -> None:
-        super().__init__(logging.ERROR)
-        self._judge = judge
-
-    def emit(self, record: logging.LogRecord) -> None:
-        error = record.exc_info[1] if record.exc_info else None
-        expected = error is None or type(error).__name__ in self.EXPECTED
-        if not expected and not _from_outside(error):
-            self._judge.blame(f"{record.getMessage()}")
-
-
-def _from_outside(error: BaseException | None) -> bool:
-    return type(error).__module__ in ("windlass.kube.errors", "windlass.slurm.errors")
-
-
-@contextmanager
-def _listening(judge: Judge) -> Iterator[None]:
-    log, ear = logging.getLogger("windlass"), _Ear(judge)
-    kept = log.level, log.propagate
-    log.setLevel(logging.ERROR)
-    log.propagate = False
-    log.addHandler(ear)
-    try:
-        yield
-    finally:
-        log.removeHandler(ear)
-        log.level, log.propagate = kept
