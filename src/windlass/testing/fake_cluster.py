@@ -1,6 +1,6 @@
 """The state behind the fake Slurm, and how its jobs get nodes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -9,7 +9,7 @@ from msgspec import Struct, convert, json, to_builtins
 from windlass.slurm import wire
 from windlass.slurm.call import Response
 from windlass.slurm.errors import Errno
-from windlass.testing.fake_allocation import FakeJob, allocated, free
+from windlass.testing.fake_allocation import FakeJob, Held, allocated, free
 from windlass.values.hostlist import expand, fold
 
 T = TypeVar("T", bound=Struct)
@@ -93,12 +93,7 @@ class FakeCluster:
 
     def place(self, job: FakeJob, only: list[str]) -> None:
         """Start a job if there is room for it; `only` names all nodes that can be had, if any."""
-        usable = [
-            free(node, self.users_of(node.name))
-            for node in self.nodes.values()
-            if _usable(node, job) and (not only or node.name in only)
-        ]
-        held = allocated(job, usable)
+        held = self.room(job, only)
         if held is None:
             job.state_reason = "Resources"
             return
@@ -110,6 +105,17 @@ class FakeCluster:
             job.end_time = number(job.start_time.number + 60 * job.time_limit.number)
         for name in held:
             self.settle(name)
+
+    def room(
+        self, job: FakeJob, only: Sequence[str] = (), without: Sequence[FakeJob] = ()
+    ) -> dict[str, Held] | None:
+        """What a job would get, were some others not there."""
+        usable = [
+            free(node, [user for user in self.users_of(node.name) if user not in without])
+            for node in self.nodes.values()
+            if _usable(node, job) and (not only or node.name in only)
+        ]
+        return allocated(job, usable)
 
     def look(self) -> list[FakeJob]:
         """Go through the queue: by priority, then by number; the answer is what starts."""
