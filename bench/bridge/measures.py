@@ -103,10 +103,13 @@ class Bench:
     async def bound(self, names: list[str], pods: list[Any]) -> float:
         """Pods a second, from the moment in which the bridge may begin."""
         seen = self.stage.pods
-        with self.bridge.held():
-            await self.stage.create(pods)
-            began = time.monotonic()
-        done = await until(lambda: seen.all_bound(names), "all are bound", self.stage.patience)
+        began = await self.bridge.after(self.stage.create(pods))
+
+        def bound() -> bool:
+            self.bridge.check()
+            return seen.all_bound(names)
+
+        done = await until(bound, "all are bound", self.stage.patience)
         return len(names) / (done - began)
 
     def latency(self, names: list[str]) -> None:
@@ -118,10 +121,10 @@ class Bench:
         show(Row(what="job start to pod bound, 95 %", value=value, unit="s", most=1, note=note))
 
     async def clear(self, names: list[str]) -> None:
-        began = time.monotonic()
+        numbers = {self.stage.pods.bound[name].job for name in names}
+        jobs = [number for number in numbers if number is not None]
+        await self.stage.slurm.send(slurm.cancel_jobs(jobs))
         await self.stage.delete(names)
-        took = time.monotonic() - began
-        show(Row(what=f"{len(names):,} pods deleted, their jobs ended", value=took, unit="s"))
         await self.stage.until_jobs(0)
 
     # --- a long queue ---------------------------------------------------------------------------

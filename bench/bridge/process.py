@@ -1,12 +1,13 @@
 """The bridge as a process of its own, which can be held still."""
 
+import asyncio
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from bench.bridge import manifests
 from bench.workers.process import WINDLASS, Operator
@@ -14,23 +15,24 @@ from bench.workers.servers import Servers
 from windlass.testing.kube import DIES_WITH_US
 from windlass.testing.ports import free_ports
 
-LEASE: Final = 10.0
-"""One that is held for longer has lost its lease."""
+LEASE: Final = 4.0
+"""Seconds; one that is held for much longer may lose its lease."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bridge(Operator):
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Nothing is done meanwhile; what happens then is done at once."""
+    async def after(self, work: Coroutine[Any, Any, None]) -> float:
+        """Hold it still while something is done, and say when it went on: when that was done, or
+        before that if it takes long."""
         self.process.send_signal(signal.SIGSTOP)
-        since = time.monotonic()
+        doing = asyncio.create_task(work)
         try:
-            yield
+            await asyncio.wait([doing], timeout=LEASE)
         finally:
             self.process.send_signal(signal.SIGCONT)
-        if time.monotonic() - since > LEASE:
-            raise RuntimeError("the bridge was held for so long that it has lost its lease")
+        began = time.monotonic()
+        await doing
+        return began
 
 
 @contextmanager
