@@ -275,7 +275,7 @@ class Mirror:
             if due > now or len(found) == SOME:
                 break
             del self._unread[key]
-            if states.get(key) == self._states.get(key):
+            if key in states and states[key].pending:
                 found.append(key)
         return found
 
