@@ -175,7 +175,7 @@ class Executor:
         except Conflict:  # bound by then, or being deleted: the watch will tell us
             pass
         _remember(self._seated, pod.uid, written)
-        self._link.bound(1)
+        self._link.bound(seat.job)
 
     async def _note(self, seat: Seat) -> bool:
         """Whether the pod was there to be written on."""

@@ -14,14 +14,14 @@ from typing import Final, TypeAlias, TypeVar
 from windlass.bridge.gang import GangKey
 from windlass.bridge.jobs import OurJobs, Ours
 from windlass.bridge.marker import Marker
-from windlass.bridge.unseen import UnseenPods
+from windlass.bridge.under_way import UnderWay
 from windlass.slurm import requests
 from windlass.slurm.call import Request
 from windlass.slurm.errors import Absent, SlurmError, Unavailable
 from windlass.slurm.line import Line
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Node, NodeAllocation
-from windlass.slurm.pace import STARTS
+from windlass.slurm.pace import STARTS, Pace
 from windlass.slurm.specs import JobSpec
 from windlass.slurm.table import Change
 from windlass.slurm.tokens import Tokens
@@ -46,6 +46,8 @@ ANSWER: Final = Seconds(60.0)
 """A list of many thousand jobs takes its time."""
 RARELY: Final = 100
 """Such a list keeps everybody waiting meanwhile."""
+NODES: Final = Pace(busy=Seconds(1.0))
+"""Each job that starts changes one."""
 WAITS: Final = JobState.parse(["PENDING"])
 
 log = logging.getLogger(__name__)
@@ -92,7 +94,8 @@ class Link:
         self._not_before: dict[Identity, Instant] = {}
         self._began = clock.now()
         self._held: dict[int, tuple[NodeAllocation, ...]] = {}
-        self._unseen = UnseenPods(clock)
+        self._under_way = UnderWay(clock)
+        self._runs_since: dict[int, Seconds] = {}
 
     def listen(self, ears: Ears) -> None:
         self._ears = ears
@@ -143,10 +146,10 @@ class Link:
 
     async def submit(self, marker: Marker, spec: JobSpec) -> int:
         """The number of the new job; raises Unavailable where nobody knows whether there is one."""
-        await self._unseen.room(len(marker.pods))
+        await self._under_way.room(len(marker.pods))
         self._check()
         self._not_before[marker.identity] = self._later(UNSEEN)
-        self._unseen.sent(len(marker.pods))
+        self._under_way.sent(marker.identity, len(marker.pods))
         try:
             submitted = await self._send(requests.submit(spec))
         except Unavailable as error:
@@ -161,9 +164,10 @@ class Link:
             self._mirror.submitted(_as_submitted(submitted.job_id, spec, self._clock.now()))
         return submitted.job_id
 
-    def bound(self, pods: int) -> None:
-        """So many have their place: others may be submitted."""
-        self._unseen.settled(pods)
+    def bound(self, number: int) -> None:
+        """A pod of this job has its place."""
+        if (since := self._runs_since.get(number)) is not None:
+            self._under_way.bound(Seconds(self._clock.monotonic() - since))
 
     async def write(self, request: Request[R]) -> R:
         """Change something in Slurm, while this process may."""
@@ -217,20 +221,20 @@ class Link:
             async with self._dial() as transport, asyncio.TaskGroup() as tasks:
                 self._line = Line(transport, self._tokens)
                 mirror = self._mirror = Mirror(
-                    self._line, self._clock, jobs_pace=STARTS, answer_within=ANSWER, rarely=RARELY
+                    self._line, self._clock, NODES, STARTS, answer_within=ANSWER, rarely=RARELY
                 )
                 self._ours = OurJobs(self._cluster)
                 mirror.jobs.subscribe(self._job_changed)
                 mirror.nodes.subscribe(lambda change: self._ears.nodes(change.name), _matters)
                 mirror.nodes.subscribe(lambda _: mirror.jobs.nudge())
-                mirror.jobs.on_answer(lambda: self._unseen.read(mirror.jobs.table.as_of))
+                mirror.jobs.on_answer(self._under_way.read)
                 mirror.nodes.on_staleness(self._tell_staleness)
                 mirror.jobs.on_staleness(self._tell_staleness)
                 tasks.create_task(self._tell_first(mirror), name="first reading of Slurm")
                 await mirror.run()
         finally:
             self._line = self._mirror = None
-            self._unseen.read(None)
+            self._under_way.forget()
             self._ears.everything()
 
     async def _tell_first(self, mirror: Mirror) -> None:
@@ -244,16 +248,18 @@ class Link:
             return
         if change.after is None or not change.after.state.running:
             self._held.pop(item.id, None)
+            self._runs_since.pop(item.id, None)
         for key in self._ours.take(change):
             self._ears.gang(key)
             self._ears.job(item.id)
         if found := self._ours.get(item.id):
             self._not_before.pop(found.marker.identity, None)
-            if change.before is None and found.job.state.pending:
-                self._unseen.settled(len(found.marker.pods))
+            if not found.job.state.pending:
+                self._under_way.seen(found.marker.identity)
+                self._runs_since.setdefault(item.id, self._clock.monotonic())
 
     def _tell_staleness(self) -> None:
-        self._unseen.read(None)
+        self._under_way.forget()
         if self.seen() is None:
             log.warning("Slurm does not answer")
         else:
