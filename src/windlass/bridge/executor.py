@@ -158,8 +158,8 @@ class Executor:
 
     async def _seat(self, seat: Seat) -> None:
         pod, written = seat.pod, (seat.job, seat.node)
-        if self._seated.get(pod.uid) == written:
-            return
+        if seat.job in self._ending or self._seated.get(pod.uid) == written:
+            return  # a job that we gave up a moment ago may still be shown as running
         if not self.reservations.take(pod.uid, seat.node, seat.ports):
             raise NotYet(f"another pod is getting a port of {seat.node} that {pod.key} wants")
         if not seat.noted and not await self._note(seat):

@@ -1,5 +1,6 @@
 """Gangs of every kind, with the whole bridge at work."""
 
+import asyncio
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,9 @@ from windlass.kube import kinds, requests
 from windlass.kube.kinds import Kind
 from windlass.kube.requests import Deletion
 from windlass.kube.wire import Document
+from windlass.slurm.call import Response
+from windlass.slurm.transport import Message
+from windlass.testing.fake_slurm import FakeSlurm
 from windlass.values.key import Key
 
 INDEXED = {"parallelism": 3, "completions": 3, "completionMode": "Indexed"}
@@ -137,6 +141,39 @@ def test_who_joins_a_group_that_runs_gets_no_more_than_its_job_has() -> None:
         await stage.phase("train-0", "Succeeded")
         await stage.until(lambda: bool(stage.host("train-2")))
 
+    play(story)
+
+
+def test_nobody_is_bound_for_a_job_that_was_just_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heard = FakeSlurm.round_trip
+
+    async def slow(slurm: FakeSlurm, message: Message) -> Response:
+        answer = await heard(slurm, message)
+        if message.method == "POST" and message.target.endswith("/job/1"):
+            await asyncio.sleep(0.5)  # so long that the job is seen to run
+        return answer
+
+    async def story(stage: Stage) -> None:
+        for name in ("n1", "n2", "n3"):
+            await stage.node(name)
+        stage.slurm.cluster.defers = True
+        await stage.create(kinds.POD_GROUP, "g", spec={"minMember": 2})
+        label = {words.POD_GROUP: "g"}
+        for name in ("train-0", "train-1"):
+            await stage.pod(name, labels=label)
+        await stage.until(lambda: all(stage.condition(f"train-{i}") for i in range(2)))
+        stage.start(1)
+        await stage.pod("train-2", labels=label)
+        await stage.until(lambda: len(stage.jobs("PENDING")) == 1)
+        stage.start(2)
+        await stage.until(lambda: all(_hosts(stage)))
+        assert {stage.live(f"train-{i}")["metadata"]["labels"][words.JOB_ID] for i in range(3)} == {
+            "2"
+        }
+
+    monkeypatch.setattr(FakeSlurm, "round_trip", slow)
     play(story)
 
 
