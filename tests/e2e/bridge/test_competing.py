@@ -13,6 +13,10 @@ def gone(bridged: Bridged, name: str) -> None:
     wait_for(lambda: bridged.get("pod", name) is None, f"pod {name} is gone", within=60, every=0.3)
 
 
+def there(node: str) -> str:
+    return f"\n  nodeSelector: {{kubernetes.io/hostname: {node}}}\n"
+
+
 def events(bridged: Bridged, name: str) -> set[str]:
     found = bridged.bridge.kubectl.get(
         *("events.events.k8s.io", "-n", bridged.bridge.namespace),
@@ -38,9 +42,8 @@ def test_a_pod_of_higher_rank_takes_the_place_of_another_once_that_is_gone(
     bridged.apply(pod("lowly", exclusive="true"))
     first = bridged.wait_phases("Running", 1)["lowly"]
     node = node_of(first)
-    selector = f"\n  nodeSelector: {{kubernetes.io/hostname: {node}}}\n"
     urgent = pod("urgent", "3", exclusive="true", partition=URGENT)
-    bridged.apply(urgent.replace("\nspec:\n", f"\nspec:{selector}", 1))
+    bridged.apply(urgent.replace("\nspec:\n", f"\nspec:{there(node)}", 1))
 
     gone(bridged, "lowly")
     bridged.wait_phases("Succeeded", 1)
@@ -75,8 +78,9 @@ def test_pods_wait_beside_jobs_of_slurmd_and_priority_decides(bridged: Bridged) 
         holder = slurm.run(*batch, "--wrap=sleep 300").strip()
         wait_for(lambda: bridged.queue()[holder]["job_state"] == ["RUNNING"], "it runs", within=60)
         humble = slurm.run(*batch, "--nice=5000", "--wrap=sleep 1").strip()
-        bridged.apply(pod("eager", "5", exclusive="true", partition="all"))
-        bridged.wait_reason("eager", "SlurmPriority")
+        eager = pod("eager", "5", exclusive="true", partition="all")
+        bridged.apply(eager.replace("\nspec:\n", f"\nspec:{there(node)}", 1))
+        bridged.wait_reason("eager", "SlurmResources")
 
         slurm.run("scancel", holder)
         running = bridged.wait_phases("Running", 1)["eager"]
@@ -86,6 +90,7 @@ def test_pods_wait_beside_jobs_of_slurmd_and_priority_decides(bridged: Bridged) 
         bridged.wait_phases("Succeeded", 1)
         wait_for(lambda: humble not in bridged.queue(), "then the other one runs", within=60)
     finally:
+        slurm.run("scancel", "--user=root")
         kubectl("label", "node", node, f"{words.NODE_NAME}-", f"{words.EXTERNAL_NODE}=true")
         bridged.bridge.give(node)
 
