@@ -11,7 +11,7 @@ REFUSED = {
     "an unknown annotation": (pod("p", tme_limit="5"), "tme-limit"),
     "a time limit that is none": (pod("p", timelimit="soon"), "timelimit"),
     "somebody else's name": (pod("p", user_id="root"), "user-id"),
-    "less than its containers request": (pod("p", cpu="1500m", cpus_per_task="1"), "cpus-per-task"),
+    "less than its containers request": (pod("p", cpu="1500m", cpu_per_task="1"), "cpu-per-task"),
 }
 
 
