@@ -17,7 +17,7 @@ NAMES = [kind.kind for kind in KINDS]
 OURS = {
     "Controller": {"spec.persistence.retentionPolicy"},
     "Accounting": {"spec.storageConfig.tls"},
-    "RestApi": {"spec.controllerRef.namespace", "spec.tls"},
+    "RestApi": {"spec.agent", "spec.controllerRef.namespace", "spec.tls"},
     "LoginSet": {"spec.controllerRef.namespace"},
     "NodeSet": {"spec.controllerRef.namespace", "spec.drain", "spec.updateStrategy.paused"},
     "Token": {"spec.controllerRef"},
@@ -104,7 +104,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "external": False,
         "storageConfig": {**STORAGE, "port": 3306, "database": "slurm_acct_db"},
     },
-    "RestApi": {"replicas": 1},
+    "RestApi": {"replicas": 1, "agent": {"enabled": False}},
     "LoginSet": {"replicas": 1},
     "NodeSet": {
         "replicas": 1,

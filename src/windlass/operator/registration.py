@@ -7,8 +7,6 @@ from typing import Any, Final
 from windlass.operator import eviction
 from windlass.operator.webhooks import WEBHOOKS, Webhook
 
-EVICTION_WITHIN: Final = 5
-
 Reached = Callable[[str], dict[str, Any]]
 
 # A review that fails must not stop what Kubernetes itself needs.
@@ -70,7 +68,7 @@ def eviction_entry(reached: Reached, terms: Terms | None = None) -> dict[str, An
             }
         ],
         "sideEffects": "NoneOnDryRun",
-        "timeoutSeconds": EVICTION_WITHIN,
+        "timeoutSeconds": given.timeout_seconds,
     }
 
 
