@@ -20,7 +20,8 @@ from windlass.values.reason import Reason
 PORT_TAKEN: Final = "PortTaken"
 VOLUME_ELSEWHERE: Final = "VolumeElsewhere"
 NODE_FULL: Final = "NodeFull"
-UNSUITABLE: Final = frozenset({PORT_TAKEN, VOLUME_ELSEWHERE, NODE_FULL})
+NODE_UNKNOWN: Final = "NodeUnknown"
+UNSUITABLE: Final = frozenset({PORT_TAKEN, VOLUME_ELSEWHERE, NODE_FULL, NODE_UNKNOWN})
 """Reasons for which another node might do."""
 
 

@@ -56,6 +56,9 @@ class Ground:
                 return label(found, words.NODE_NAME) or node
         return node
 
+    def has(self, node: str) -> bool:
+        return any(key.name == node for key, _ in self.kube.all(kinds.NODE))
+
     def gives(self, slurm_name: str) -> bool:
         """Whether a node of that name is to be Slurm's."""
         return any(
@@ -159,6 +162,8 @@ class Eye:
                 self.blame(f"{who} bound {name}, and job {number or 'none'} does not run")
             return
         held = job.held.get(self.ground.slurm_name(node))
+        if not self.ground.has(node):
+            return  # it vanished a moment ago, and the pod goes with it
         if held is None:
             self.blame(f"{who} bound {name} to {node}, which job {number} does not have")
             return

@@ -215,3 +215,28 @@ def test_pods_and_slurm_share_a_node_of_slurmd() -> None:
         assert stage.jobs()[0].nodes == "slurm-0"
 
     assert play(story).calls("POST /new/node/") == 0
+
+
+def test_a_place_on_a_node_that_kubernetes_has_not_is_given_back() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1", cpus=4)
+        await stage.pod("first", cpus=4)
+        await stage.until(lambda: stage.host("first") == "n1")
+        await stage.pod("p", cpus=4)
+        await stage.until(lambda: stage.jobs("PENDING") != [])
+        stage.slurm.cluster.nodes["stranger"] = wire.WireNode(
+            name="stranger",
+            state=["IDLE", "EXTERNAL"],
+            cpus=4,
+            real_memory=4000,
+            partitions=["all"],
+        )
+        stage.slurm.cluster.touch("nodes")
+        stage.start(2)
+        assert stage.jobs("RUNNING")[-1].nodes == "stranger"
+        await stage.until(lambda: stage.condition("p").get("reason") == "NodeUnknown")
+        await stage.until(lambda: stage.jobs("CANCELLED") != [], within=60)
+        await stage.phase("first", "Succeeded")
+        await stage.until(lambda: stage.host("p") == "n1", within=60)
+
+    play(story)

@@ -7,7 +7,7 @@ from windlass.bridge import words
 from windlass.bridge.amounts import NANO
 from windlass.bridge.dra import DeviceClaim, claim, wishes
 from windlass.bridge.gang import Gang, Member
-from windlass.bridge.ground import UNSUITABLE, Ground
+from windlass.bridge.ground import NODE_UNKNOWN, UNSUITABLE, Ground
 from windlass.bridge.ledger import PODS
 from windlass.bridge.observed import Observed, SlurmSide, bound, kept
 from windlass.bridge.phases.mount import NOT_BOUND, not_bound, placed
@@ -78,7 +78,7 @@ class _Seating:
             return Reason("SlurmJobFull", f"Slurm job {self.job.id} has no room for it")
         node = self.slurm.kube.get(theirs)
         if node is None:
-            return Reason("NodeUnknown", f"Slurm chose {theirs}, which is no node of Kubernetes")
+            return Reason(NODE_UNKNOWN, f"Slurm chose {theirs}, which is no node of Kubernetes")
         if node in self.slurm.crowded:
             sentence = f"pods of an ended job still run on {node}; it waits until they are gone"
             return Reason("NodeNotYetFree", sentence)
