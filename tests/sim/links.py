@@ -75,7 +75,10 @@ class Weather:
         if dies:
             await self._die()
         if fails:
-            raise lost("the answer was lost")
+            error = lost("the answer was lost")
+            if isinstance(error, Unavailable):
+                error.sent = True
+            raise error
 
     def _dies(self) -> bool:
         if self.dies_in is None:

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias, TypeVar
 from windlass.bridge.gang import GangKey
 from windlass.bridge.jobs import OurJobs, Ours
 from windlass.bridge.marker import Marker
+from windlass.bridge.sent import UNSEEN, Identity, Sent
 from windlass.bridge.under_way import UnderWay
 from windlass.slurm import requests
 from windlass.slurm.call import Request
@@ -32,16 +33,11 @@ from windlass.values.states import JobState
 
 R = TypeVar("R")
 Dial: TypeAlias = Callable[[], AbstractAsyncContextManager[Transport]]
-Identity: TypeAlias = tuple[str, GangKey, str, str]
 
 FIRST: Final = Seconds(1.0)
 CAP: Final = Seconds(60.0)
 SETTLING: Final = Seconds(3.0)
 """A submit of the one who led before us may be on its way for so long."""
-UNSEEN: Final = Seconds(15.0)
-"""After so long a submitted job is in the list, or was never made."""
-REFUSED: Final = Seconds(20.0)
-"""What Slurm refused is asked for again then: an administrator may have changed something."""
 ANSWER: Final = Seconds(60.0)
 """A list of many thousand jobs takes its time."""
 RARELY: Final = 100
@@ -91,7 +87,7 @@ class Link:
         self._line: Line | None = None
         self._mirror: Mirror | None = None
         self._ours = OurJobs(cluster)
-        self._not_before: dict[Identity, Instant] = {}
+        self._sent = Sent()
         self._began = clock.now()
         self._held: dict[int, tuple[NodeAllocation, ...]] = {}
         self._under_way = UnderWay(clock)
@@ -130,7 +126,7 @@ class Link:
     def submit_in(self, identity: Identity) -> float:
         """Seconds until a job of this identity would be in the list if there were one."""
         seen = self.seen()
-        earliest = self._not_before.get(identity, Instant(self._began + SETTLING))
+        earliest = self._sent.not_before(identity) or Instant(self._began + SETTLING)
         return UNSEEN if seen is None else max(0.0, earliest - seen.as_of)
 
     async def held(self, number: int) -> tuple[NodeAllocation, ...] | None:
@@ -148,18 +144,19 @@ class Link:
         """The number of the new job; raises Unavailable where nobody knows whether there is one."""
         await self._under_way.room(len(marker.pods))
         self._check()
-        self._not_before[marker.identity] = self._later(UNSEEN)
+        known = max((each.job.id for each in self._ours.of(marker.key)), default=0)
+        self._sent.sent(marker.identity, self._clock.now(), known)
         self._under_way.sent(marker.identity, len(marker.pods))
         try:
             submitted = await self._send(requests.submit(spec))
         except Unavailable as error:
             if not error.sent:
-                del self._not_before[marker.identity]
+                self._sent.never_sent(marker.identity)
             raise
         except SlurmError:
-            self._not_before[marker.identity] = self._later(REFUSED)
+            self._sent.refused(marker.identity, self._clock.now())
             raise
-        self._not_before[marker.identity] = self._later(UNSEEN)
+        self._sent.sent(marker.identity, self._clock.now(), known)
         if self._mirror is not None:
             self._mirror.submitted(_as_submitted(submitted.job_id, spec, self._clock.now()))
         return submitted.job_id
@@ -197,9 +194,6 @@ class Link:
             if self._mirror is not None and not request.safe:
                 of_jobs = request.path.startswith("/job")
                 (self._mirror.jobs if of_jobs else self._mirror.nodes).nudge()
-
-    def _later(self, seconds: Seconds) -> Instant:
-        return Instant(self._clock.now() + seconds)
 
     # --- following ---------------------------------------------------------------------------
 
@@ -253,7 +247,7 @@ class Link:
             self._ears.gang(key)
             self._ears.job(item.id)
         if found := self._ours.get(item.id):
-            self._not_before.pop(found.marker.identity, None)
+            self._sent.seen(found.marker.identity, item.id)
             if not found.job.state.pending:
                 self._under_way.seen(found.marker.identity)
                 self._runs_since.setdefault(item.id, self._clock.monotonic())

@@ -5,8 +5,8 @@ from typing import Final
 from windlass.bridge.deciding import SOON, decide
 from windlass.bridge.executor import Executor, NotYet
 from windlass.bridge.gang import GangKey
-from windlass.bridge.link import REFUSED
 from windlass.bridge.observe import Observer
+from windlass.bridge.sent import REFUSED
 from windlass.kube.controller import Requeue
 from windlass.slurm.errors import Busy, Refused, Unavailable
 
