@@ -67,11 +67,20 @@ class Ears:
     """Who is told of what changes in Slurm."""
 
     gang: Callable[[GangKey], None]
+    turn: Callable[[GangKey], None]
+    """Of a gang that may be submitted now."""
     job: Callable[[int], None]
     """One that is ours, whichever gang its pods are of by now."""
     nodes: Callable[[str], None]
     everything: Callable[[], None]
     """All that is known became unknown, or known."""
+
+
+def _nobody(_: object) -> None:
+    """Whoever is told."""
+
+
+DEAF: Final = Ears(_nobody, _nobody, _nobody, _nobody, lambda: None)
 
 
 class Link:
@@ -82,7 +91,7 @@ class Link:
         self._tokens = tokens
         self._clock = clock
         self._dial = dial
-        self._ears = Ears(lambda _: None, lambda _: None, lambda _: None, lambda: None)
+        self._ears = DEAF
         self._check: Callable[[], None] = lambda: None
         self._line: Line | None = None
         self._mirror: Mirror | None = None
@@ -140,13 +149,14 @@ class Link:
 
     # --- writing -----------------------------------------------------------------------------
 
-    async def submit(self, marker: Marker, spec: JobSpec) -> int:
-        """The number of the new job; raises Unavailable where nobody knows whether there is one."""
-        await self._under_way.room(len(marker.pods))
+    async def submit(self, marker: Marker, spec: JobSpec) -> int | None:
+        """The number of the new job; None where others go first, and the gang is woken when it may.
+        Raises Unavailable where nobody knows whether there is one."""
         self._check()
+        if not self._under_way.enter(marker.key, len(marker.pods)):
+            return None
         known = max((each.job.id for each in self._ours.of(marker.key)), default=0)
         self._sent.sent(marker.identity, self._clock.now(), known)
-        self._under_way.sent(marker.identity, len(marker.pods))
         try:
             submitted = await self._send(requests.submit(spec))
         except Unavailable as error:
@@ -221,7 +231,7 @@ class Link:
                 mirror.jobs.subscribe(self._job_changed)
                 mirror.nodes.subscribe(lambda change: self._ears.nodes(change.name), _matters)
                 mirror.nodes.subscribe(lambda _: mirror.jobs.nudge())
-                mirror.jobs.on_answer(self._under_way.read)
+                mirror.jobs.on_answer(self._call)
                 mirror.nodes.on_staleness(self._tell_staleness)
                 mirror.jobs.on_staleness(self._tell_staleness)
                 tasks.create_task(self._tell_first(mirror), name="first reading of Slurm")
@@ -249,8 +259,13 @@ class Link:
         if found := self._ours.get(item.id):
             self._sent.seen(found.marker.identity, item.id)
             if not found.job.state.pending:
-                self._under_way.seen(found.marker.identity)
+                self._under_way.leave(found.marker.key)
+            if found.job.state.running:
                 self._runs_since.setdefault(item.id, self._clock.monotonic())
+
+    def _call(self) -> None:
+        for key in self._under_way.read():
+            self._ears.turn(key)
 
     def _tell_staleness(self) -> None:
         self._under_way.forget()

@@ -3,13 +3,13 @@
 What Slurm starts holds its place from then on, and its pods can only be bound as fast as the API
 server takes it. Whoever submits a thousand at once has most of them wait for that with their job
 running. So only some are under way at a time: fewer when pods are bound late, more when they are
-not and somebody has to wait.
+not and others have to wait for it.
 """
 
-import asyncio
 from dataclasses import dataclass
 from typing import Final
 
+from windlass.bridge.gang import GangKey
 from windlass.values.clock import Clock, Seconds
 
 FIRST: Final = 48.0
@@ -30,45 +30,50 @@ class _Sent:
 
 
 class UnderWay:
-    """Counts the pods whose job was submitted and neither runs nor has to wait yet."""
+    """Counts the pods whose gang was submitted and neither runs nor has to wait yet. Those that
+    find no room are called once there is, in their order."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._most = FIRST
-        self._sent: dict[object, _Sent] = {}
-        self._somebody_waits = False
+        self._sent: dict[GangKey, _Sent] = {}
+        self._queue: dict[GangKey, int] = {}
+        self._called: set[GangKey] = set()
         self._changed_at = clock.monotonic()
-        self._freed = asyncio.Event()
 
     @property
     def most(self) -> int:
         return int(self._most)
 
-    async def room(self, pods: int) -> None:
-        """Return once so many more may be submitted; a large gang goes alone."""
-        while self._sent and sum(each.pods for each in self._sent.values()) + pods > self._most:
-            self._somebody_waits = True
-            await self._freed.wait()
+    def enter(self, gang: GangKey, pods: int) -> bool:
+        """Whether a gang may be submitted now; otherwise it will be called."""
+        if gang not in self._called and (self._queue or not self._has_room(pods)):
+            self._queue[gang] = pods
+            return False
+        self._called.discard(gang)
+        self._queue.pop(gang, None)
+        self._sent[gang] = _Sent(self._clock.monotonic(), pods)
+        return True
 
-    def sent(self, job: object, pods: int) -> None:
-        self._sent[job] = _Sent(self._clock.monotonic(), pods)
-
-    def seen(self, job: object) -> None:
+    def leave(self, gang: GangKey) -> None:
         """It runs, or is no more."""
-        self._sent.pop(job, None)
+        self._sent.pop(gang, None)
+        self._called.discard(gang)
 
-    def read(self) -> None:
-        """Jobs were read, and all that `seen` is told of it was."""
+    def read(self) -> list[GangKey]:
+        """Jobs were read, and those that `leave` have; the answer is who is called."""
         now = self._clock.monotonic()
-        self._sent = {job: one for job, one in self._sent.items() if now - one.at < DECIDED}
-        if self._somebody_waits and now - self._changed_at >= OFTEN:
+        self._sent = {gang: one for gang, one in self._sent.items() if now - one.at < DECIDED}
+        self._called &= self._sent.keys()
+        if self._queue and now - self._changed_at >= OFTEN:
             self._most, self._changed_at = min(MOST, self._most * 1.15 + 1), now
-        self._wake()
+        return self._call(now)
 
     def forget(self) -> None:
-        """Nobody knows what became of them."""
+        """Nobody knows what became of them; all will be looked at again."""
         self._sent.clear()
-        self._wake()
+        self._queue.clear()
+        self._called.clear()
 
     def bound(self, after: Seconds) -> None:
         """A pod was, so long after its job was seen to run."""
@@ -76,7 +81,17 @@ class UnderWay:
         if after > LATE and now - self._changed_at >= OFTEN:
             self._most, self._changed_at = max(FEWEST, self._most * 0.8), now
 
-    def _wake(self) -> None:
-        self._somebody_waits = False
-        self._freed.set()
-        self._freed.clear()
+    def _has_room(self, pods: int) -> bool:
+        """A gang that is larger than that goes alone."""
+        return not self._sent or sum(each.pods for each in self._sent.values()) + pods <= self._most
+
+    def _call(self, now: Seconds) -> list[GangKey]:
+        called = []
+        for gang, pods in list(self._queue.items()):
+            if not self._has_room(pods):
+                break
+            del self._queue[gang]
+            self._sent[gang] = _Sent(now, pods)
+            self._called.add(gang)
+            called.append(gang)
+        return called

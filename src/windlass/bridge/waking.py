@@ -61,7 +61,7 @@ def wire(
         queue.add(key, priority=1)
 
     world.pods.subscribe(waking.stray)
-    link.listen(Ears(gang, waking.job, slurm_node, everything))
+    link.listen(Ears(gang, queue.add, waking.job, slurm_node, everything))
 
 
 class Waking:

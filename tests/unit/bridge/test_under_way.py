@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from windlass.bridge.gang import GangKey
 from windlass.bridge.under_way import FEWEST, FIRST, MOST, UnderWay
 from windlass.testing.virtual import VirtualClock, run
 from windlass.values.clock import Seconds
 
 MANY = int(FIRST)
+A, B, C = (GangKey("Pod", "team", name) for name in "abc")
 
 
 def play(story: Callable[[UnderWay], Awaitable[None]]) -> None:
@@ -17,47 +19,53 @@ def play(story: Callable[[UnderWay], Awaitable[None]]) -> None:
     run(main())
 
 
-async def waits(under_way: UnderWay, pods: int = 1) -> "asyncio.Task[None]":
-    asking = asyncio.create_task(under_way.room(pods))
-    await asyncio.sleep(0.01)
-    assert not asking.done()
-    return asking
-
-
-def test_more_is_submitted_once_it_is_seen_that_jobs_run() -> None:
+def test_who_finds_no_room_is_called_when_there_is_in_turn() -> None:
     async def story(under_way: UnderWay) -> None:
-        await under_way.room(MANY)
-        under_way.sent("a", MANY - 1)
-        under_way.sent("b", 1)
-        asking = await waits(under_way)
-        under_way.read()
-        await asyncio.sleep(0.01)
-        assert not asking.done()
-        under_way.seen("b")
-        under_way.read()
-        await asyncio.wait_for(asking, 1)
+        assert under_way.enter(A, MANY)
+        assert not under_way.enter(B, MANY)
+        assert not under_way.enter(C, 1)
+        assert under_way.read() == []
+        under_way.leave(A)
+        assert not under_way.enter(C, 1)
+        assert under_way.read() == [B]
+        assert under_way.enter(B, MANY)
+        under_way.leave(B)
+        assert under_way.read() == [C]
+        assert under_way.enter(C, 1)
 
     play(story)
 
 
-def test_a_job_that_has_to_wait_is_not_waited_for() -> None:
+def test_a_gang_whose_job_has_to_wait_makes_room() -> None:
     async def story(under_way: UnderWay) -> None:
-        under_way.sent("a", MANY)
-        asking = await waits(under_way)
+        assert under_way.enter(A, MANY)
+        assert not under_way.enter(B, MANY)
         await asyncio.sleep(2)
-        under_way.read()
-        await asyncio.wait_for(asking, 1)
+        assert under_way.read() == [B]
+
+    play(story)
+
+
+def test_who_was_called_and_does_not_come_makes_room() -> None:
+    async def story(under_way: UnderWay) -> None:
+        assert under_way.enter(A, MANY)
+        assert not under_way.enter(B, MANY)
+        assert not under_way.enter(C, MANY)
+        under_way.leave(A)
+        assert under_way.read() == [B]
+        await asyncio.sleep(2)
+        assert under_way.read() == [C]
+        assert not under_way.enter(B, MANY)
 
     play(story)
 
 
 def test_a_gang_that_is_larger_than_that_goes_alone() -> None:
     async def story(under_way: UnderWay) -> None:
-        await under_way.room(10 * MANY)
-        under_way.sent("a", 10 * MANY)
-        asking = await waits(under_way)
+        assert under_way.enter(A, 10 * MANY)
+        assert not under_way.enter(B, 1)
         under_way.forget()
-        await asyncio.wait_for(asking, 1)
+        assert under_way.enter(B, 1)
 
     play(story)
 
@@ -79,12 +87,12 @@ def test_pods_that_are_bound_late_make_less_be_under_way() -> None:
 def test_somebody_who_waits_makes_more_be_under_way() -> None:
     async def story(under_way: UnderWay) -> None:
         for _ in range(30):
-            under_way.sent("a", 10 * int(MOST))
-            asking = await waits(under_way)
+            under_way.enter(A, 10 * int(MOST))
+            under_way.enter(B, 10 * int(MOST))
             await asyncio.sleep(1)
-            under_way.seen("a")
+            under_way.leave(A)
             under_way.read()
-            await asking
+            under_way.leave(B)
         assert under_way.most == MOST
 
     play(story)
