@@ -12,14 +12,18 @@ from typing import Final
 from windlass.bridge.gang import GangKey
 from windlass.values.clock import Clock, Seconds
 
-FIRST: Final = 48.0
+FIRST: Final = 32.0
 FEWEST: Final = 8.0
+UNTRIED: Final = 64.0
+"""So many at most while nothing starts, for then all might."""
 MOST: Final = 512.0
-LATE: Final = Seconds(0.6)
+MORE, LESS = 1.08, 0.85
+LATE: Final = Seconds(0.55)
 """From the reading that shows a job running to the binding of a pod."""
 OFTEN: Final = Seconds(0.5)
 """Between two changes of mind."""
-DECIDED: Final = Seconds(1.5)
+LATELY: Final = Seconds(3.0)
+DECIDED: Final = Seconds(1.3)
 """A job that Slurm has not started by then has to wait; it looks once a second."""
 
 
@@ -40,6 +44,7 @@ class UnderWay:
         self._queue: dict[GangKey, int] = {}
         self._called: set[GangKey] = set()
         self._changed_at = clock.monotonic()
+        self._bound_at = Seconds(-LATELY)
 
     @property
     def most(self) -> int:
@@ -65,8 +70,9 @@ class UnderWay:
         now = self._clock.monotonic()
         self._sent = {gang: one for gang, one in self._sent.items() if now - one.at < DECIDED}
         self._called &= self._sent.keys()
-        if self._queue and now - self._changed_at >= OFTEN:
-            self._most, self._changed_at = min(MOST, self._most * 1.15 + 1), now
+        limit = MOST if now - self._bound_at < LATELY else UNTRIED
+        if self._queue and now - self._changed_at >= OFTEN and self._most < limit:
+            self._most, self._changed_at = min(limit, self._most * MORE + 1), now
         return self._call(now)
 
     def forget(self) -> None:
@@ -77,9 +83,9 @@ class UnderWay:
 
     def bound(self, after: Seconds) -> None:
         """A pod was, so long after its job was seen to run."""
-        now = self._clock.monotonic()
+        now = self._bound_at = self._clock.monotonic()
         if after > LATE and now - self._changed_at >= OFTEN:
-            self._most, self._changed_at = max(FEWEST, self._most * 0.8), now
+            self._most, self._changed_at = max(FEWEST, self._most * LESS), now
 
     def _has_room(self, pods: int) -> bool:
         """A gang that is larger than that goes alone."""

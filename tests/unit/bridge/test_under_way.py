@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from windlass.bridge.gang import GangKey
-from windlass.bridge.under_way import FEWEST, FIRST, MOST, UnderWay
+from windlass.bridge.under_way import FEWEST, FIRST, MOST, UNTRIED, UnderWay
 from windlass.testing.virtual import VirtualClock, run
 from windlass.values.clock import Seconds
 
@@ -84,15 +86,18 @@ def test_pods_that_are_bound_late_make_less_be_under_way() -> None:
     play(story)
 
 
-def test_somebody_who_waits_makes_more_be_under_way() -> None:
+@pytest.mark.parametrize(("starts", "most"), [(True, MOST), (False, UNTRIED)])
+def test_somebody_who_waits_makes_more_be_under_way(starts: bool, most: float) -> None:
     async def story(under_way: UnderWay) -> None:
-        for _ in range(30):
+        for _ in range(60):
             under_way.enter(A, 10 * int(MOST))
             under_way.enter(B, 10 * int(MOST))
             await asyncio.sleep(1)
             under_way.leave(A)
+            if starts:
+                under_way.bound(Seconds(0.2))
             under_way.read()
             under_way.leave(B)
-        assert under_way.most == MOST
+        assert under_way.most == most
 
     play(story)
