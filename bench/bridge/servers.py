@@ -16,15 +16,13 @@ from windlass.local import binaries, images
 from windlass.local.kubectl import Kubectl
 from windlass.local.progress import Display
 from windlass.mains import windlass
+from windlass.operator.slurmctld import defaults
 from windlass.testing import kwok
 from windlass.testing.slurm import Besides, RealSlurm
 
-# Slurm looks at all that wait up to five times a second. Of jobs that ended a while ago it says
-# nothing, or those of one row would be read with those of the next.
-SCHEDULING: Final = """\
-SchedulerParameters=default_queue_depth=5000,batch_sched_delay=0,sched_min_interval=200000
-MinJobAge=10
-"""
+# As the operator has it. Of jobs that ended a while ago Slurm says nothing, or those of one row
+# would be read with those of the next.
+SCHEDULING: Final = f"SchedulerParameters={defaults.SCHEDULING}\nMinJobAge=10\n"
 
 
 @contextmanager
