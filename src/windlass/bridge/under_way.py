@@ -12,7 +12,7 @@ from typing import Final
 from windlass.bridge.gang import GangKey
 from windlass.values.clock import Clock, Seconds
 
-FIRST: Final = 32.0
+FIRST: Final = 48.0
 FEWEST: Final = 8.0
 UNTRIED: Final = 64.0
 """So many at most while nothing starts, for then all might."""
@@ -20,9 +20,9 @@ MOST: Final = 512.0
 MORE, LESS = 1.08, 0.85
 LATE: Final = Seconds(0.55)
 """From the reading that shows a job running to the binding of a pod."""
-OFTEN: Final = Seconds(0.5)
-"""Between two changes of mind."""
-LATELY: Final = Seconds(3.0)
+GROWS_AFTER, SHRINKS_AFTER = 0.5, 1.0
+"""Seconds since it last did."""
+LATELY: Final = Seconds(2.5)
 DECIDED: Final = Seconds(1.3)
 """A job that Slurm has not started by then has to wait; it looks once a second."""
 
@@ -43,8 +43,8 @@ class UnderWay:
         self._sent: dict[GangKey, _Sent] = {}
         self._queue: dict[GangKey, int] = {}
         self._called: set[GangKey] = set()
-        self._changed_at = clock.monotonic()
-        self._bound_at = Seconds(-LATELY)
+        self._grown_at = self._shrunk_at = clock.monotonic()
+        self._bound_at = self._late_at = Seconds(-LATELY)
 
     @property
     def most(self) -> int:
@@ -70,9 +70,9 @@ class UnderWay:
         now = self._clock.monotonic()
         self._sent = {gang: one for gang, one in self._sent.items() if now - one.at < DECIDED}
         self._called &= self._sent.keys()
-        limit = MOST if now - self._bound_at < LATELY else UNTRIED
-        if self._queue and now - self._changed_at >= OFTEN and self._most < limit:
-            self._most, self._changed_at = min(limit, self._most * MORE + 1), now
+        if self._queue and now - self._grown_at >= GROWS_AFTER and now - self._late_at > LATELY:
+            limit = MOST if now - self._bound_at < LATELY else max(self._most, UNTRIED)
+            self._most, self._grown_at = min(limit, self._most * MORE + 1), now
         return self._call(now)
 
     def forget(self) -> None:
@@ -84,8 +84,11 @@ class UnderWay:
     def bound(self, after: Seconds) -> None:
         """A pod was, so long after its job was seen to run."""
         now = self._bound_at = self._clock.monotonic()
-        if after > LATE and now - self._changed_at >= OFTEN:
-            self._most, self._changed_at = max(FEWEST, self._most * LESS), now
+        if after <= LATE:
+            return
+        self._late_at = now
+        if now - self._shrunk_at >= SHRINKS_AFTER:
+            self._most, self._shrunk_at = max(FEWEST, self._most * LESS), now
 
     def _has_room(self, pods: int) -> bool:
         """A gang that is larger than that goes alone."""

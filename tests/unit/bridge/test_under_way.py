@@ -86,6 +86,24 @@ def test_pods_that_are_bound_late_make_less_be_under_way() -> None:
     play(story)
 
 
+def test_nothing_more_is_under_way_after_pods_were_bound_late() -> None:
+    async def story(under_way: UnderWay) -> None:
+        under_way.enter(A, 10 * int(MOST))
+        under_way.enter(B, 1)
+        under_way.bound(Seconds(2))
+        less = under_way.most
+        await asyncio.sleep(1)
+        under_way.read()
+        assert under_way.most == less
+        under_way.enter(C, 10 * int(MOST))
+        under_way.enter(A, 1)
+        await asyncio.sleep(2)
+        under_way.read()
+        assert under_way.most > less
+
+    play(story)
+
+
 @pytest.mark.parametrize(("starts", "most"), [(True, MOST), (False, UNTRIED)])
 def test_somebody_who_waits_makes_more_be_under_way(starts: bool, most: float) -> None:
     async def story(under_way: UnderWay) -> None:
