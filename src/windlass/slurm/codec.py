@@ -212,7 +212,13 @@ def one_job(answer: wire.JobsAnswer) -> Job:
 
 
 def job_states(answer: wire.JobStatesAnswer) -> tuple[BriefJob, ...]:
-    return tuple(BriefJob(raw.job_id, JobState.parse(raw.state or ())) for raw in answer.jobs or ())
+    return _job_states(bytes(answer.jobs))
+
+
+@lru_cache(maxsize=1)
+def _job_states(jobs: bytes) -> tuple[BriefJob, ...]:
+    found = wire.job_states(jobs) or ()
+    return tuple(BriefJob(raw.job_id, JobState.parse(raw.state or ())) for raw in found)
 
 
 def submitted(answer: wire.SubmitAnswer) -> Submitted:

@@ -4,9 +4,10 @@ Only fields that the model keeps. All supported versions fit, since msgspec pass
 fields and fills in missing ones. Slurm may write null for an empty list.
 """
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Raw, Struct, field
+from msgspec.json import Decoder
 
 Names: TypeAlias = list[str] | None
 
@@ -162,7 +163,12 @@ class WireJobState(Struct, gc=False):
 
 
 class JobStatesAnswer(Answer):
-    jobs: list[WireJobState] | None = None
+    """Asked for all the time, and mostly the same: `job_states` reads the list where it is not."""
+
+    jobs: Raw = Raw(b"null")
+
+
+job_states: Final = Decoder(list[WireJobState] | None).decode
 
 
 class SubmitAnswer(Answer):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from msgspec import json
+from msgspec import Raw, json
 
 from windlass.slurm import wire
 from windlass.slurm.call import Response
@@ -214,13 +214,12 @@ def get_job(slurm: FakeCluster, asked: Asked) -> wire.Answer:
 
 def get_job_states(slurm: FakeCluster, asked: Asked) -> wire.Answer:
     only = asked.query.get("job_id")
-    return wire.JobStatesAnswer(
-        jobs=[
-            wire.WireJobState(str(job.job_id), job.job_state)
-            for job in slurm.jobs.values()
-            if only in (None, str(job.job_id))
-        ]
-    )
+    found = [
+        wire.WireJobState(str(job.job_id), job.job_state)
+        for job in slurm.jobs.values()
+        if only in (None, str(job.job_id))
+    ]
+    return wire.JobStatesAnswer(jobs=Raw(json.encode(found)))
 
 
 def submit(slurm: FakeCluster, asked: Asked) -> wire.Answer:
