@@ -35,7 +35,8 @@ class Bridged:
         """By name."""
         chosen = (f"--selector={selector}",) if selector else ()
         found = self.bridge.kubectl.get("pods", "-n", self.bridge.namespace, *chosen)
-        return {pod["metadata"]["name"]: pod for pod in found["items"]}
+        items = found["items"] if found else ()
+        return {pod["metadata"]["name"]: pod for pod in items}
 
     def phases(self, selector: str = "") -> dict[str, str]:
         return {name: pod["status"]["phase"] for name, pod in self.pods(selector).items()}

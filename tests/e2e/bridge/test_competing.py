@@ -13,6 +13,16 @@ def gone(bridged: Bridged, name: str) -> None:
     wait_for(lambda: bridged.get("pod", name) is None, f"pod {name} is gone", within=60, every=0.3)
 
 
+def waiting(bridged: Bridged, name: str) -> str | None:
+    """The job of this name that waits."""
+    found = (
+        number
+        for number, job in bridged.queue().items()
+        if (job["name"], job["job_state"]) == (name, ["PENDING"])
+    )
+    return next(found, None)
+
+
 def there(node: str) -> str:
     return f"\n  nodeSelector: {{kubernetes.io/hostname: {node}}}\n"
 
@@ -77,10 +87,11 @@ def test_pods_wait_beside_jobs_of_slurmd_and_priority_decides(bridged: Bridged) 
         )
         holder = slurm.run(*batch, "--wrap=sleep 300").strip()
         wait_for(lambda: bridged.queue()[holder]["job_state"] == ["RUNNING"], "it runs", within=60)
-        humble = slurm.run(*batch, "--nice=5000", "--wrap=sleep 1").strip()
+        humble = slurm.run(*batch, "--wrap=sleep 1").strip()
         eager = pod("eager", "5", exclusive="true", partition="all")
         bridged.apply(eager.replace("\nspec:\n", f"\nspec:{there(node)}", 1))
-        bridged.wait_reason("eager", "SlurmResources")
+        number = wait_for(lambda: waiting(bridged, "eager"), "the pod waits, too", within=30)
+        slurm.run("scontrol", "update", f"jobid={number}", "priority=1000")
 
         slurm.run("scancel", holder)
         running = bridged.wait_phases("Running", 1)["eager"]
