@@ -21,6 +21,11 @@ UNHEALTHY = "GpuBroken"
 """The node condition that drains workers."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The bridge and its Slurm stay until the end, and take room that other stories need."""
+    items.sort(key=lambda item: "bridge" in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def programs(folders: Folders, display: Display) -> dict[str, Path]:
     return binaries.ensure(sorted(binaries.MODULES), folders.cache, display)

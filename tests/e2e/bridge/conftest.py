@@ -31,7 +31,7 @@ VALUES = {
 }
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def controllers(
     cluster: LocalCluster, helm: Helm, programs: dict[str, Path], kubectl: Kubectl
 ) -> Iterator[None]:
@@ -43,7 +43,7 @@ def controllers(
     workload_controllers.uninstall(helm, kubectl)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def bridge(operator: Slurm, controllers: None) -> Iterator[Bridge]:
     """Both nodes of the cluster are Slurm's, too, and the namespace of `bridged` is managed."""
     kubectl = operator.kubectl
