@@ -18,7 +18,7 @@ UNTRIED: Final = 64.0
 """So many at most while nothing starts, for then all might."""
 MOST: Final = 512.0
 MORE, LESS = 1.08, 0.85
-LATE: Final = Seconds(0.55)
+LATE: Final = Seconds(0.65)
 """From the reading that shows a job running to the binding of a pod."""
 GROWS_AFTER, SHRINKS_AFTER = 0.5, 1.0
 """Seconds since it last did."""

@@ -1,6 +1,7 @@
 """Who has to look when something changes."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Protocol
 
 from windlass.bridge.feasible import Feasible, lasting, moved
@@ -12,6 +13,10 @@ from windlass.bridge.ports import HostPort
 from windlass.bridge.world import World, job_id
 from windlass.kube.objects import Node, Pod
 from windlass.kube.queue import Queue
+
+BOUND, SUBMITTED = 1, 2
+"""A job that has started holds its place while its pods are not bound, so they go before others;
+before even those whoever may be submitted, which is soon done: slurmctld looks once a second."""
 
 
 class Watchful(Protocol):
@@ -56,12 +61,10 @@ def wire(
         waking.everything()
         nodes()
 
-    def gang(key: GangKey) -> None:
-        """Before all else: a job that has started holds its place while its pods are not bound."""
-        queue.add(key, priority=1)
-
+    gang = partial(queue.add, priority=BOUND)
+    turn = partial(queue.add, priority=SUBMITTED)
     world.pods.subscribe(waking.stray)
-    link.listen(Ears(gang, queue.add, waking.job, slurm_node, everything))
+    link.listen(Ears(gang, turn, waking.job, slurm_node, everything))
 
 
 class Waking:
