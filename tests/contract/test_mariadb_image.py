@@ -1,5 +1,6 @@
 """The image `mariadb`, run as the chart runs it: one user, one volume, a password from a file."""
 
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,3 +125,11 @@ def test_a_first_start_that_was_cut_short_is_begun_anew(database: Database) -> N
     (half_made / "proc.frm").write_text("torn")
     database.start("first")
     assert database.answers("first")
+
+
+def test_nothing_of_it_runs_on_when_a_test_has_ended(database: Database) -> None:
+    database.start("first")
+    port = database.port
+    database.contained.stop()
+    with socket.socket() as caller:
+        assert caller.connect_ex(("127.0.0.1", port)) != 0

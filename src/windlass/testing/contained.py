@@ -4,8 +4,11 @@ They run in namespaces of their own over a root file system in memory: when this
 even by SIGKILL, the kernel ends them and nothing is left mounted. The network is the machine's.
 """
 
+import os
+import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -65,6 +68,10 @@ class Contained:
 
     def stop(self) -> None:
         if self._process is not None:
+            # A program that has changed its user no longer dies with its parent.
+            for first in children(self._process.pid):
+                with suppress(ProcessLookupError):
+                    os.kill(first, signal.SIGKILL)
             self._process.kill()
             self._process.wait()
             self._process = None
