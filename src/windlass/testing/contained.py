@@ -72,6 +72,8 @@ class Contained:
             for first in children(self._process.pid):
                 with suppress(ProcessLookupError):
                     os.kill(first, signal.SIGKILL)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(10)
             self._process.kill()
             self._process.wait()
             self._process = None
