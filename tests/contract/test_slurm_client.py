@@ -1,6 +1,7 @@
 """The client, the writer and the mirror on a real Slurm: outages, sockets, tokens, bulk."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -127,5 +128,23 @@ def test_the_mirror_sees_what_leaves_a_jobs_state_alone_within_seconds(
             await client.send(requests.update_job(second, JobSpec(time_limit=78)))
             await mirror.refresh(second)
             assert jobs.items[str(second)].time_limit == 78
+
+    play(own_slurm, scenario)
+
+
+def test_whoever_deletes_the_last_node_sees_that_none_is_left(own_slurm: RealSlurm) -> None:
+    async def scenario(client: Client) -> None:
+        listing = await client.send(requests.nodes())
+        assert listing is not None
+        for node in listing.items:
+            await client.send(requests.delete_node(node.name))
+        await client.send(requests.create_nodes(external("last-[0-1]")))
+        async with mirrored(client) as mirror:
+            await until(lambda: set(mirror.nodes.table.items) == {"last-0", "last-1"})
+            known = time.time() + 3
+            await until(lambda: time.time() > known)  # slurmctld counts changes by the second
+            await client.send(requests.delete_node("last-[0-1]"))
+            mirror.nodes.nudge(deleted=True)
+            await until(lambda: not mirror.nodes.table.items)
 
     play(own_slurm, scenario)

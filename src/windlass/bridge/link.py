@@ -202,8 +202,10 @@ class Link:
             return await self._line.send(request)
         finally:
             if self._mirror is not None and not request.safe:
-                of_jobs = request.path.startswith("/job")
-                (self._mirror.jobs if of_jobs else self._mirror.nodes).nudge()
+                if request.path.startswith("/job"):
+                    self._mirror.jobs.nudge()
+                else:
+                    self._mirror.nodes.nudge(deleted=request.method == "DELETE")
 
     # --- following ---------------------------------------------------------------------------
 

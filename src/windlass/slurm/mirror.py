@@ -69,6 +69,8 @@ class Feed(Generic[T]):
     """One reading at a time: of two, the older answer might come last."""
     nudged: asyncio.Event = field(default_factory=asyncio.Event)
     read: asyncio.Event = field(default_factory=asyncio.Event)
+    anew: bool = False
+    """Whether the next question is for everything."""
     asked_at: float | None = None
     """Since when a question waits for its answer, by the monotonic clock."""
 
@@ -109,8 +111,13 @@ class Feed(Generic[T]):
         for wake in self._answers:
             wake()
 
-    def nudge(self) -> None:
-        """Ask again soon: the caller knows that something has changed."""
+    def nudge(self, *, deleted: bool = False) -> None:
+        """Ask again soon: the caller knows that something has changed.
+
+        Where something was deleted everything is asked for: slurmctld calls a list unchanged of
+        which it has just deleted all that there was.
+        """
+        self.anew = self.anew or deleted
         self.nudged.set()
 
 
@@ -210,7 +217,8 @@ class Mirror:
     ) -> bool:
         async with feed.turn:
             asked_at = self.clock.now()
-            listing = await self.slurm.send(request(feed.table.since))
+            since, feed.anew = None if feed.anew else feed.table.since, False
+            listing = await self.slurm.send(request(since))
             if listing is None:
                 feed.table.confirm(asked_at)
                 return False

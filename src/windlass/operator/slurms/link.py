@@ -96,8 +96,9 @@ class Link:
             return await self._line.send(request)
         finally:
             if self._mirror is not None and not request.safe:
-                self._mirror.nodes.nudge()
-                self._mirror.reservations.nudge()
+                deleted = request.method == "DELETE"
+                self._mirror.nodes.nudge(deleted=deleted)
+                self._mirror.reservations.nudge(deleted=deleted)
 
     def sign_with(self, key: bytes) -> None:
         """What was read stays; the next request has a new token."""
