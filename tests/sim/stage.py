@@ -1,6 +1,5 @@
 """A whole cluster in virtual time: an API server, a Slurm, what stands around them, operators."""
 
-import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -15,6 +14,7 @@ from tests.sim.hearing import listening
 from tests.sim.judge import Judge
 from tests.sim.kubelets import Kubelets
 from tests.sim.operators import LEASE, Operators
+from tests.sim.passing import MOMENT, Passing
 from tests.sim.processes import Processes, Program
 from tests.sim.slurmds import Slurmds
 from tests.sim.taking import Taking
@@ -36,13 +36,11 @@ SET: Final = "w"
 NODES: Final = 6
 POOL: Final = "example.com/pool"
 """The label of nodes that may have workers."""
-MOMENT: Final = 0.5
-"""How often those around the operator act."""
 START: Final = 1_790_000_000.0
 
 
 @dataclass
-class Stage:
+class Stage(Passing):
     seed: int
     kube: FakeKube
     slurm: FakeSlurm
@@ -59,29 +57,6 @@ class Stage:
     _due: list[tuple[float, Callable[[], str]]] = field(default_factory=list)
 
     # --- time ----------------------------------------------------------------------------------
-
-    async def pass_time(self, seconds: float) -> None:
-        until = clock() + seconds
-        while True:
-            await self.tick()
-            left = until - clock()
-            if left <= 0:
-                return
-            await asyncio.sleep(min(MOMENT, left))
-
-    def later(self, seconds: float, what: Callable[[], str]) -> None:
-        """Let a fault end by itself; what is called says what it did."""
-        self._due.append((clock() + seconds, what))
-
-    def end_faults(self) -> None:
-        self._due = [(0.0, what) for _, what in self._due]
-        self._run_due(clock())
-
-    def _run_due(self, now: float) -> None:
-        due = [what for when, what in self._due if when <= now]
-        self._due = [each for each in self._due if each[0] > now]
-        for what in due:
-            self.transcript.say("fault", what())
 
     async def tick(self) -> None:
         now = clock()

@@ -1,6 +1,5 @@
 """One Slurm in virtual time, one or two Kubernetes clusters beside it, and their bridges."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from tests.sim.bridge.kubelets import Kubelets
 from tests.sim.bridge.objects import GPU, NAMESPACE, ZONE
 from tests.sim.bridge.slurmctld import Slurmctld
 from tests.sim.hearing import listening
+from tests.sim.passing import Passing
 from tests.sim.processes import Processes, Program
 from tests.sim.transcript import Transcript
 from windlass.bridge import words
@@ -30,8 +30,6 @@ from windlass.values.key import Key
 
 Json = dict[str, Any]
 
-MOMENT: Final = 0.5
-"""How often those around the bridge act."""
 START: Final = 1_790_000_000.0
 CPUS: Final = {"n0": 4, "n1": 4, "n2": 3}
 ZONES: Final = {"n0": "a", "n1": "b", "n2": "b"}
@@ -110,7 +108,7 @@ class Site:
 
 
 @dataclass
-class Stage:
+class Stage(Passing):
     seed: int
     slurm: FakeSlurm
     slurmctld: Slurmctld
@@ -121,29 +119,6 @@ class Stage:
     sites: list[Site] = field(default_factory=list)
     clear_since: float = 0.0
     _due: list[tuple[float, Callable[[], str]]] = field(default_factory=list)
-
-    async def pass_time(self, seconds: float) -> None:
-        until = clock() + seconds
-        while True:
-            await self.tick()
-            left = until - clock()
-            if left <= 0:
-                return
-            await asyncio.sleep(min(MOMENT, left))
-
-    def later(self, seconds: float, what: Callable[[], str]) -> None:
-        """Let a fault end by itself; what is called says what it did."""
-        self._due.append((clock() + seconds, what))
-
-    def end_faults(self) -> None:
-        self._due = [(0.0, what) for _, what in self._due]
-        self._run_due(clock())
-
-    def _run_due(self, now: float) -> None:
-        due = [what for when, what in self._due if when <= now]
-        self._due = [each for each in self._due if each[0] > now]
-        for what in due:
-            self.transcript.say("fault", what())
 
     async def tick(self) -> None:
         now = clock()
