@@ -11,14 +11,13 @@ from tests.sim.acts import ACTS, leave
 from tests.sim.claims import TEMPLATE
 from tests.sim.ending import unsettled
 from tests.sim.judge import Violated
+from tests.sim.settling import STILL, settle
 from tests.sim.stage import Stage, staged
 from windlass.testing.virtual import clock, run
 
 PAUSES: Final = (0.0, 0.1, 0.5, 0.5, 2.0, 2.0, 5.0, 15.0)
 PATIENCE: Final = 400.0
 """Within so many seconds after the last fault all is as it is wanted."""
-STILL: Final = 70.0
-"""And then nothing is written for so long: longer than passes wait before they look again."""
 SHORTLY: Final = 15.0
 """Most runs look for less, to save time."""
 
@@ -70,7 +69,8 @@ async def _play(stage: Stage, steps: int) -> None:
     faults.end_all(stage)
     leave(stage)
     stage.transcript.say("all", "is calm")
-    await _settle(stage)
+    still = STILL if stage.seed % 4 == 0 else SHORTLY
+    await settle(stage, lambda: unsettled(stage), PATIENCE, 5.0, still)
 
 
 async def _step(stage: Stage) -> None:
@@ -82,19 +82,3 @@ async def _step(stage: Stage) -> None:
         said = await said
     if said:
         stage.transcript.say(who, said)
-
-
-async def _settle(stage: Stage) -> None:
-    """Until all is right, and then for a while in which nothing may be written."""
-    until = clock() + PATIENCE
-    while (why := unsettled(stage)) is not None:
-        if clock() > until:
-            stage.judge.blame(f"after {PATIENCE:g} s without faults {why}")
-        await stage.pass_time(5.0)
-    await stage.pass_time(5.0)
-    before = len(stage.judge.writes)
-    await stage.pass_time(STILL if stage.seed % 4 == 0 else SHORTLY)
-    more = stage.judge.writes[before:]
-    if more:
-        stage.judge.blame(f"{len(more)} writes although all was right: {', '.join(more[:3])}")
-        stage.judge.conclude()

@@ -11,14 +11,13 @@ from tests.sim.bridge.ending import leave, unsettled
 from tests.sim.bridge.silence import silence
 from tests.sim.bridge.stage import Site, Stage, staged
 from tests.sim.judge import Violated
+from tests.sim.settling import STILL, settle
 from tests.sim.simulate import Run
 from windlass.testing.virtual import clock, run
 
 PAUSES: Final = (0.0, 0.1, 0.5, 0.5, 1.0, 2.0, 5.0, 12.0)
 PATIENCE: Final = 600.0
 """Within so many seconds after the last fault all has run that can."""
-STILL: Final = 70.0
-"""And then nothing is written for so long: longer than passes wait before they look again."""
 SHORTLY: Final = 8.0
 """Most runs look for less, to save time."""
 
@@ -77,7 +76,8 @@ async def _play(stage: Stage, steps: int) -> None:
         faults.end_all(site)
     leave(stage)
     stage.transcript.say("all", "is calm")
-    await _settle(stage)
+    still = STILL if stage.seed % 8 == 0 else SHORTLY
+    await settle(stage, lambda: unsettled(stage), PATIENCE, 4.0, still)
 
 
 def _step(stage: Stage) -> None:
@@ -90,19 +90,3 @@ def _step(stage: Stage) -> None:
         said, who = stage.rng.choices(choices, weights)[0](site), site.name
     if said:
         stage.transcript.say(who, said)
-
-
-async def _settle(stage: Stage) -> None:
-    """Until all is right, and then for a while in which nothing may be written."""
-    until = clock() + PATIENCE
-    while (why := unsettled(stage)) is not None:
-        if clock() > until:
-            stage.judge.blame(f"after {PATIENCE:g} s without faults {why}")
-        await stage.pass_time(4.0)
-    await stage.pass_time(4.0)
-    before = len(stage.judge.writes)
-    await stage.pass_time(STILL if stage.seed % 8 == 0 else SHORTLY)
-    more = stage.judge.writes[before:]
-    if more:
-        stage.judge.blame(f"{len(more)} writes although all was right: {', '.join(more[:3])}")
-        stage.judge.conclude()
