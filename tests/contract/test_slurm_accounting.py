@@ -359,10 +359,14 @@ def test_a_new_qos_has_no_limits(newest: World) -> None:
 
 
 def running_job(world: World, account: str, user: str = "daemon") -> int:
-    """Slurm looks users up in its own passwd file, so that this one has to be in there."""
+    """Slurm looks users up in its own passwd file, so that this one has to be in there.
+
+    Backfill puts a year for no limit while it starts a job, and that is what slurmdbd then keeps.
+    """
     world.send(slurmdb.add_user(User(user), account, cluster=CLUSTER))
     named = {"user": user, "group": user, "account": account, "name": "past"}
-    return world.running_job(world.nodes(1), comment="why", extra="{}", **named)
+    about = {"comment": "why", "extra": "{}", "time_limit": 30}
+    return world.running_job(world.nodes(1), **about, **named)
 
 
 def test_a_job_is_remembered(world: World) -> None:
@@ -375,7 +379,7 @@ def test_a_job_is_remembered(world: World) -> None:
 
     assert (job.name, job.user, job.account, job.cluster) == ("past", "daemon", account, CLUSTER)
     assert (job.comment, job.extra, job.partition, job.qos) == ("why", "{}", "all", "normal")
-    assert (job.state.base, job.time_limit) == ("CANCELLED", UNLIMITED)
+    assert (job.state.base, job.time_limit) == ("CANCELLED", 30)
     times = [job.submitted_at, job.started_at, job.ended_at]
     assert sorted(time or 0 for time in times) == times
     assert before <= (job.submitted_at or 0)

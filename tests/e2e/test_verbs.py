@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from windlass.local.layout import Folders
 from windlass.local.slurm import IMAGES
 from windlass.testing.local import WINDLASS, LocalCluster
 
@@ -104,12 +103,10 @@ def image_build(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_an_archive_of_the_users_own_is_loaded_by_its_path(
-    cluster: LocalCluster, folders: Folders
-) -> None:
-    (archive,) = folders.cache.glob("images/pause-*.tar")
-    cluster.local("image", "load", str(archive))
-    assert str(archive) in cluster.folder.require().images
+def test_an_archive_of_the_users_own_is_loaded_by_its_path(cluster: LocalCluster) -> None:
+    _, archive = image_build("pause").stdout.split()
+    cluster.local("image", "load", archive)
+    assert archive in cluster.folder.require().images
     missing = cluster.run("image", "load", "./nowhere.tar")
     assert missing.returncode == 1
     assert missing.stderr == "windlass: there is no image archive nowhere.tar\n"

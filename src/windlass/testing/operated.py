@@ -11,6 +11,7 @@ from windlass.local.errors import CommandFailed
 from windlass.local.kubectl import Kubectl
 from windlass.local.waiting import wait_for
 
+SAVED_WITHIN: Final = 10
 ASK: Final = """
 import sys, urllib.error as e, urllib.request as u
 request = u.Request(sys.argv[1], headers={'X-SLURM-USER-TOKEN': sys.argv[2]})
@@ -137,6 +138,20 @@ class Operated:
             within=within,
             every=0.3,
         )
+
+    def wait_saved(self) -> None:
+        """Wait until the jobs that run are in the state on slurmctld's volume."""
+        wait_for(self._jobs_are_saved, "the jobs are in the state on the volume", within=30)
+
+    def _jobs_are_saved(self) -> bool:
+        """slurmctld writes its state down at most five seconds after it changed; if it did within
+        the second in which the last job began, the file's time says nothing until those are over.
+        """
+        listed = json.loads(self.slurm("squeue", "--states=RUNNING", "--json"))["jobs"]
+        newest = max((job["start_time"]["number"] for job in listed), default=0)
+        file = f"{self.setting('StateSaveLocation')}/job_state"
+        now, saved = map(int, self.slurm("sh", "-c", f"date +%s; stat -c %Y {file}").split())
+        return saved > newest or (saved == newest and now > newest + SAVED_WITHIN)
 
 
 def documents(*objects: dict[str, Any]) -> str:

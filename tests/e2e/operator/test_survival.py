@@ -27,15 +27,8 @@ def job_away_from(slurm: Operated, node: str) -> str:
     )
     number = slurm.submit("sleep 600", f"--nodelist={away}", "--ntasks=1")
     slurm.wait_job(number, "RUNNING")
-    began = int(slurm.slurm("date", "+%s"))
-    # slurmctld writes its state down some seconds after it changed.
-    until(lambda: state_saved(slurm) > began, "the job is in the state on the volume", 30)
+    slurm.wait_saved()
     return number
-
-
-def state_saved(slurm: Operated) -> int:
-    folder = slurm.setting("StateSaveLocation")
-    return int(slurm.slurm("stat", "--format=%Y", f"{folder}/job_state"))
 
 
 def test_a_job_runs_on_while_the_slurmctld_pod_is_replaced(slurm: Operated) -> None:

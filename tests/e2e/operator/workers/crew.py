@@ -84,7 +84,7 @@ class Crew(Operated):
 
     def kill_both(self) -> None:
         """Kill slurmctld and the operator; return when there are others in their places."""
-        until(self._jobs_are_saved, "the jobs are in the state on the volume", 30)
+        self.wait_saved()
         before = self._both()
         for where, what in (
             (self.namespace, "slurm-controller-0"),
@@ -100,10 +100,3 @@ class Crew(Operated):
         slurmctld = self.get("pod", "slurm-controller-0")
         found = [*operators, *([slurmctld] if slurmctld else [])]
         return {pod["metadata"]["uid"] for pod in found}
-
-    def _jobs_are_saved(self) -> bool:
-        """slurmctld writes its state down some seconds after it changed."""
-        listed = json.loads(self.slurm("squeue", "--states=RUNNING", "--json"))["jobs"]
-        newest = max((job["start_time"]["number"] for job in listed), default=0)
-        file = f"{self.setting('StateSaveLocation')}/job_state"
-        return not listed or int(self.slurm("stat", "--format=%Y", file)) > newest
