@@ -103,10 +103,13 @@ def test_a_long_queue_is_read_seldom_unless_somebody_is_in_a_hurry() -> None:
     assert rhythm.after_change(Seconds(10.0)).wait == STARTS.longest
 
 
-def test_at_a_thousand_nodes_a_change_is_seen_within_a_second() -> None:
-    listing = 0.3  # seconds, measured
-    waited = Rhythm.start(Pace()).after_change(Seconds(listing)).wait
-    assert waited + listing <= 1.0
+@pytest.mark.parametrize("changes", [1, 20])
+def test_at_a_thousand_nodes_a_change_is_seen_within_a_second(changes: int) -> None:
+    listing = 0.2  # seconds, measured; the change may come just after one has begun
+    rhythm = Rhythm.start(Pace())
+    for _ in range(changes):
+        rhythm = rhythm.after_change(Seconds(listing))
+    assert listing + rhythm.wait + listing <= 1.0
 
 
 def test_failures_back_off() -> None:
