@@ -136,6 +136,9 @@ class Mirror:
     """Between two looks at all jobs, for changes that leave a job's state alone; the dearer such a
     list is, the longer (`rarely`)."""
     rarely: int = RARELY
+    reads_ends: bool = True
+    """Whether a job is read once more when it has ended; otherwise its state is all that changes,
+    and one that came and ended between two looks is none."""
     answer_within: Seconds = ANSWER
     """A question without an answer for so long counts as silence, and is asked again; each time
     with more patience, for a Slurm that is just slow."""
@@ -251,9 +254,10 @@ class Mirror:
             before = set(self._submitted)
             asked_at = self.clock.now()
             states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
-            known = self._known(states, before)
             moved = [key for key, state in states.items() if self._states.get(key) != state]
-            unknown = [key for key in moved if key not in known]
+            submitted = self._known(states, before)
+            known = submitted | self._over(states, moved)
+            unknown = [key for key in moved if key not in known and self._to_read(states[key])]
             if len(unknown) > max(FEW, PART * len(states)) or self._must_list(states):
                 since = None if moved else self.jobs.table.since
                 found = await self._list_jobs(asked_at, since)
@@ -263,7 +267,7 @@ class Mirror:
                 read = _of_one_moment(alone, states)
                 found = self.jobs.table.merge({**known, **read}, gone, asked_at)
             self._states = states
-            self._unread |= dict.fromkeys(known, Seconds(self.clock.monotonic() + UNREAD))
+            self._unread |= dict.fromkeys(submitted, Seconds(self.clock.monotonic() + UNREAD))
             self.jobs.publish(found)
             return bool(found)
 
@@ -274,6 +278,15 @@ class Mirror:
         for key in new.keys() - before - states.keys():
             self._submitted[key] = new[key]
         return {key: job for key, job in new.items() if states.get(key) == job.state}
+
+    def _to_read(self, state: JobState) -> bool:
+        return self.reads_ends or not _over(state)
+
+    def _over(self, states: Mapping[str, JobState], moved: Iterable[str]) -> dict[str, Job]:
+        """The jobs that have ended and need not be read."""
+        items = self.jobs.table.items
+        over = (key for key in moved if key in items and not self._to_read(states[key]))
+        return {key: structs.replace(items[key], state=states[key]) for key in over}
 
     def _waiting_unread(self, states: Mapping[str, JobState]) -> list[str]:
         """Jobs that nobody has read yet and that still wait as they were submitted, some of them:
@@ -381,6 +394,10 @@ def _of_one_moment(read: Mapping[str, Job], states: Mapping[str, JobState]) -> d
         for key, job in read.items()
         if key in states
     }
+
+
+def _over(state: JobState) -> bool:
+    return state.ended and not state.completing
 
 
 def _name(item: Struct) -> str:

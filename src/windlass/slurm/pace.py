@@ -16,7 +16,7 @@ from windlass.values.clock import Seconds
 
 BUSY: Final = Seconds(0.25)
 REST: Final = Seconds(0.3)  # and 0.3 s for a list of 1,000 nodes: seen within a second
-CHURN: Final = Seconds(0.5)  # and twice 0.2 s for the list before and the list that has it
+CHURN: Final = Seconds(0.6)  # and twice 0.2 s for the list before and the list that has it
 AT_ONCE: Final = Seconds(0.0)
 EVER: Final = Seconds(math.inf)
 FAILED_FIRST: Final = Seconds(0.5)

@@ -166,6 +166,36 @@ def test_a_job_is_followed_from_its_start_to_its_end_by_single_reads() -> None:
     play(scenario)
 
 
+def test_a_job_whose_end_matters_to_nobody_is_not_read_for_it() -> None:
+    async def scenario(at: Stage) -> None:
+        at.mirror.reads_ends = False
+        job_id = await at.submit(name="mine")
+        await asyncio.sleep(1)
+        read = f"GET /job/{job_id}"
+        reads, lists = at.count(read), at.count("GET /jobs/")
+        at.fake.cluster.finish(job_id, "FAILED", code=3)
+        await asyncio.sleep(1)
+        ended = at.mirror.jobs.table.items[str(job_id)]
+        assert (ended.name, ended.state.base) == ("mine", "FAILED")
+        assert at.heard.count(str(job_id)) == 2
+        assert (reads, at.count(read), at.count("GET /jobs/")) == (1, 1, lists)
+
+    play(scenario)
+
+
+def test_jobs_that_came_and_ended_between_two_looks_cost_nothing_where_ends_do_not_matter() -> None:
+    async def scenario(at: Stage) -> None:
+        at.mirror.reads_ends = False
+        calls = len(at.fake.calls)
+        for _ in range(4):
+            at.fake.cluster.finish(await at.submit(), "COMPLETED")
+        await asyncio.sleep(1)
+        read = [call for call in at.fake.calls[calls:] if call.startswith("GET /job/")]
+        assert not read
+
+    play(scenario)
+
+
 def test_many_jobs_at_once_are_read_as_one_list() -> None:
     async def scenario(at: Stage) -> None:
         lists = at.count("GET /jobs/")

@@ -127,7 +127,9 @@ class Link:
         try:
             async with dial(self.place) as transport, asyncio.TaskGroup() as tasks:
                 self._line = Line(transport, self._tokens())
-                mirror = self._mirror = Mirror(self._line, self._clock, jobs_pace=CALM)
+                mirror = self._mirror = Mirror(
+                    self._line, self._clock, jobs_pace=CALM, reads_ends=False
+                )
                 self._occupancy = Occupancy()
                 mirror.jobs.subscribe(self._job_changed)
                 mirror.nodes.subscribe(lambda change: self._ears.node(change.name), _matters)
