@@ -150,6 +150,8 @@ class Mirror:
     _submitted: dict[str, Job] = field(default_factory=dict)
     _unread: dict[str, Seconds] = field(default_factory=dict)
     _refresh_at: Seconds | None = None
+    _restless: bool = False
+    """Whether a job has changed its state since; otherwise the list is most likely unchanged."""
     _list_cost: float = 0.0
 
     @property
@@ -257,8 +259,13 @@ class Mirror:
             moved = [key for key, state in states.items() if self._states.get(key) != state]
             submitted = self._known(states, before)
             known = submitted | self._over(states, moved)
+            due = self._refresh_due(states)
             unknown = [key for key in moved if key not in known and self._to_read(states[key])]
-            if len(unknown) > max(FEW, PART * len(states)) or self._must_list(states):
+            self._restless = self._restless or bool(moved)
+            if due and self._restless:
+                unknown = [*dict.fromkeys([*unknown, *self._not_ended(states)])]
+            few = len(unknown) <= max(FEW, PART * len(states))
+            if self._lost or (due and not self._restless) or not few:
                 since = None if moved else self.jobs.table.since
                 found = await self._list_jobs(asked_at, since)
             else:
@@ -266,6 +273,7 @@ class Mirror:
                 alone = await self._single_jobs([*unknown, *self._waiting_unread(states)])
                 read = _of_one_moment(alone, states)
                 found = self.jobs.table.merge({**known, **read}, gone, asked_at)
+                self._put_off(due=due)
             self._states = states
             self._unread |= dict.fromkeys(submitted, Seconds(self.clock.monotonic() + UNREAD))
             self.jobs.publish(found)
@@ -300,11 +308,26 @@ class Mirror:
                 found.append(key)
         return found
 
-    def _must_list(self, states: Mapping[str, JobState]) -> bool:
-        """At first, after a silence, and now and then for what `jobs/state` does not tell."""
-        if self._refresh_at is None or self.jobs.table.unknown_since is not None:
-            return True
-        return bool(states) and self.clock.monotonic() >= self._refresh_at
+    @property
+    def _lost(self) -> bool:
+        """Whether only the whole list will do: at first, and after a silence."""
+        return self._refresh_at is None or self.jobs.table.unknown_since is not None
+
+    def _refresh_due(self, states: Mapping[str, JobState]) -> bool:
+        """Whether it is time to look for what `jobs/state` does not tell."""
+        at = self._refresh_at
+        return bool(states) and at is not None and self.clock.monotonic() >= at
+
+    def _put_off(self, *, due: bool) -> None:
+        if due:
+            self._restless = False
+            self._refresh_at = Seconds(self.clock.monotonic() + self.refresh_every)
+
+    def _not_ended(self, states: Mapping[str, JobState]) -> list[str]:
+        """The jobs that have not ended, each by one of its names: most of a list may have."""
+        items = self.jobs.table.items
+        alive = (key for key, state in states.items() if key in items and not _over(state))
+        return list({items[key].id: key for key in alive}.values())
 
     async def _list_jobs(self, asked_at: Instant, since: int | None) -> list[Change[Job]]:
         """Every job with everything, unless nothing at all has changed. The dearest call."""
@@ -313,6 +336,7 @@ class Mirror:
         now = self.clock.monotonic()
         if listing is not None:
             self._list_cost = now - began
+        self._restless = False
         self._refresh_at = Seconds(now + max(self.refresh_every, self._list_cost * self.rarely))
         if listing is None:
             table.confirm(asked_at)
@@ -391,7 +415,8 @@ def _of_one_moment(read: Mapping[str, Job], states: Mapping[str, JobState]) -> d
     """
     return {
         key: job if job.state == states[key] else structs.replace(job, state=states[key])
-        for key, job in read.items()
+        for job in read.values()
+        for key in job_keys(job)
         if key in states
     }
 

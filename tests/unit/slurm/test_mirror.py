@@ -277,6 +277,23 @@ def test_a_change_that_leaves_the_state_alone_is_seen_within_seconds_where_a_lis
     play(scenario)
 
 
+def test_the_few_that_go_on_are_read_in_the_place_of_a_list_of_those_that_have_ended() -> None:
+    async def scenario(at: Stage) -> None:
+        lasting = await at.submit()
+        for _ in range(100):
+            at.fake.cluster.finish(await at.submit(), "COMPLETED")
+        await asyncio.sleep(6)
+        lists = at.count("GET /jobs/")
+        await at.slurm.send(requests.update_job(lasting, JobSpec(comment="late")))
+        for _ in range(20):
+            at.fake.cluster.finish(await at.submit(), "COMPLETED")
+            await asyncio.sleep(0.5)
+        assert at.mirror.jobs.table.items[str(lasting)].comment == "late"
+        assert at.count("GET /jobs/") == lists
+
+    play(scenario)
+
+
 def test_a_dear_list_of_jobs_takes_no_more_than_its_part_of_the_time() -> None:
     async def scenario(at: Stage) -> None:
         at.mirror.slurm = Slowed(at.slurm, "/jobs/", 3.0)
