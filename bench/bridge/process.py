@@ -15,7 +15,7 @@ from bench.workers.servers import Servers
 from windlass.testing.kube import DIES_WITH_US
 from windlass.testing.ports import free_ports
 
-LEASE: Final = 4.0
+LEASE: Final = 7.0
 """Seconds; one that is held for much longer may lose its lease."""
 
 

@@ -6,7 +6,7 @@ where nobody knows whether Slurm has heard it.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
@@ -173,8 +173,10 @@ class Link:
 
     def bound(self, number: int) -> None:
         """A pod of this job has its place."""
-        if (since := self._runs_since.get(number)) is not None:
-            self._under_way.bound(Seconds(self._clock.monotonic() - since))
+        since, gang = self._runs_since.get(number), self.gang_of(number)
+        if since is not None and gang is not None:
+            self._under_way.bound(gang, Seconds(self._clock.monotonic() - since))
+            self._call(self._under_way.call())
 
     async def write(self, request: Request[R]) -> R:
         """Change something in Slurm, while this process may."""
@@ -233,7 +235,8 @@ class Link:
                 mirror.jobs.subscribe(self._job_changed)
                 mirror.nodes.subscribe(lambda change: self._ears.nodes(change.name), _matters)
                 mirror.nodes.subscribe(lambda _: mirror.jobs.nudge())
-                mirror.jobs.on_answer(self._call)
+                mirror.jobs.on_answer(lambda: self._call(self._under_way.read()))
+                mirror.jobs.expecting = self._under_way.any_sent
                 mirror.nodes.on_staleness(self._tell_staleness)
                 mirror.jobs.on_staleness(self._tell_staleness)
                 tasks.create_task(self._tell_first(mirror), name="first reading of Slurm")
@@ -260,13 +263,19 @@ class Link:
             self._ears.job(item.id)
         if found := self._ours.get(item.id):
             self._sent.seen(found.marker.identity, item.id)
-            if not found.job.state.pending:
-                self._under_way.leave(found.marker.key)
-            if found.job.state.running:
-                self._runs_since.setdefault(item.id, self._clock.monotonic())
+            self._note_progress(found)
 
-    def _call(self) -> None:
-        for key in self._under_way.read():
+    def _note_progress(self, found: Ours) -> None:
+        """Once for each state that a job comes to."""
+        number, state, gang = found.job.id, found.job.state, found.marker.key
+        if not state.running and not state.pending:
+            self._under_way.leave(gang)
+        elif state.running and number not in self._runs_since:
+            self._runs_since[number] = self._clock.monotonic()
+            self._under_way.started(gang, len(found.marker.pods))
+
+    def _call(self, gangs: Iterable[GangKey]) -> None:
+        for key in gangs:
             self._ears.turn(key)
 
     def _tell_staleness(self) -> None:

@@ -24,7 +24,7 @@ from windlass.slurm.call import Request
 from windlass.slurm.controller_clock import ControllerClock
 from windlass.slurm.errors import Absent, SlurmError
 from windlass.slurm.model import Job, Listing, Node, Partition, Reservation
-from windlass.slurm.pace import QUICK, SLOW, Pace, Rhythm
+from windlass.slurm.pace import QUICK, SLOW, Pace, Rhythm, until_beat
 from windlass.slurm.table import Change, Table, by_name, job_keys
 from windlass.values.clock import Clock, Instant, Seconds
 from windlass.values.states import JobState
@@ -34,7 +34,7 @@ R = TypeVar("R")
 
 FEW: Final = 16
 """So many changed jobs are always read one by one."""
-PART: Final = 0.15
+PART: Final = 0.35
 """More than this part of all jobs is read as the whole list: fewer calls, and not much dearer."""
 SOME: Final = 64
 """So many that wait are read besides."""
@@ -71,6 +71,8 @@ class Feed(Generic[T]):
     read: asyncio.Event = field(default_factory=asyncio.Event)
     anew: bool = False
     """Whether the next question is for everything."""
+    expecting: Callable[[], bool] = lambda: False
+    """Whether something is about to change."""
     asked_at: float | None = None
     """Since when a question waits for its answer, by the monotonic clock."""
 
@@ -204,6 +206,11 @@ class Mirror:
             await self._pause(feed, rhythm)
 
     async def _pause(self, feed: Feed[T], rhythm: Rhythm) -> None:
+        beats = rhythm.pace.beats
+        if beats and not rhythm.failures and feed.expecting():
+            await self.clock.sleep(until_beat(beats, self.clock.now()))
+            feed.nudged.clear()
+            return
         if rhythm.soonest:
             await self.clock.sleep(rhythm.soonest)
         try:
@@ -270,10 +277,12 @@ class Mirror:
                 found = await self._list_jobs(asked_at, since)
             else:
                 gone = [key for key in self.jobs.table.items if key not in states]
+                began = self.clock.monotonic()
                 alone = await self._single_jobs([*unknown, *self._waiting_unread(states)])
                 read = _of_one_moment(alone, states)
                 found = self.jobs.table.merge({**known, **read}, gone, asked_at)
-                self._put_off(due=due)
+                if due:
+                    self._put_off(self.clock.monotonic() - began)
             self._states = states
             self._unread |= dict.fromkeys(submitted, Seconds(self.clock.monotonic() + UNREAD))
             self.jobs.publish(found)
@@ -318,10 +327,11 @@ class Mirror:
         at = self._refresh_at
         return bool(states) and at is not None and self.clock.monotonic() >= at
 
-    def _put_off(self, *, due: bool) -> None:
-        if due:
-            self._restless = False
-            self._refresh_at = Seconds(self.clock.monotonic() + self.refresh_every)
+    def _put_off(self, cost: float) -> None:
+        """The next look for it; the dearer this one was, the later."""
+        self._restless = False
+        wait = max(self.refresh_every, cost * self.rarely)
+        self._refresh_at = Seconds(self.clock.monotonic() + wait)
 
     def _not_ended(self, states: Mapping[str, JobState]) -> list[str]:
         """The jobs that have not ended, each by one of its names: most of a list may have."""
@@ -333,11 +343,9 @@ class Mirror:
         """Every job with everything, unless nothing at all has changed. The dearest call."""
         began, table = self.clock.monotonic(), self.jobs.table
         listing = await self.slurm.send(requests.jobs(since))
-        now = self.clock.monotonic()
         if listing is not None:
-            self._list_cost = now - began
-        self._restless = False
-        self._refresh_at = Seconds(now + max(self.refresh_every, self._list_cost * self.rarely))
+            self._list_cost = self.clock.monotonic() - began
+        self._put_off(self._list_cost)
         if listing is None:
             table.confirm(asked_at)
             return []

@@ -8,16 +8,18 @@ backoff.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from windlass.values import backoff
-from windlass.values.clock import Seconds
+from windlass.values.clock import Instant, Seconds
 
 BUSY: Final = Seconds(0.25)
 REST: Final = Seconds(0.3)  # and 0.3 s for a list of 1,000 nodes: seen within a second
 CHURN: Final = Seconds(0.6)  # and twice 0.2 s for the list before and the list that has it
 AT_ONCE: Final = Seconds(0.0)
+A_LITTLE: Final = 0.01
 EVER: Final = Seconds(math.inf)
 FAILED_FIRST: Final = Seconds(0.5)
 FAILED_MOST: Final = Seconds(10.0)
@@ -41,6 +43,8 @@ class Pace:
     """The wait after however dear an answer."""
     nudged: Seconds = AT_ONCE
     """After an answer, even when somebody asks for the next one."""
+    beats: tuple[float, ...] = ()
+    """Parts of a second; while something is expected it is asked then and only then."""
     failed_first: Seconds = FAILED_FIRST
     failed_most: Seconds = FAILED_MOST
 
@@ -48,11 +52,25 @@ class Pace:
 QUICK: Final = Pace()
 CALM: Final = Pace(rest=Seconds(3.0), churn=Seconds(3.0))
 """For jobs, where only what they do to nodes matters: whoever sees that on a node asks at once."""
-STARTS: Final = Pace(churn=Seconds(0.4), most_load=0.1, longest=Seconds(3.0), nudged=Seconds(0.25))
+STARTS: Final = Pace(
+    churn=Seconds(0.4),
+    most_load=0.1,
+    longest=Seconds(3.0),
+    nudged=Seconds(0.25),
+    beats=(0.06, 0.56),
+)
 """For jobs, where it matters when they start, and others say when that may be: a long queue is read
-seldom while nobody does."""
+seldom while nobody does. slurmctld starts what waits as a second begins, by its own clock: the
+second beat is for those whose clocks differ."""
 SLOW: Final = Pace(busy=Seconds(1.0), rest=Seconds(5.0), churn=Seconds(5.0))
 """For what changes by the hand of an administrator."""
+
+
+def until_beat(beats: Sequence[float], now: Instant) -> Seconds:
+    """The wait until the next of them; a timer may have woken us a little before this one."""
+    part = now % 1.0
+    later = (beat for beat in beats if beat > part + A_LITTLE)
+    return Seconds(min(later, default=1.0 + min(beats)) - part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,31 @@ def test_who_finds_no_room_is_called_when_there_is_in_turn() -> None:
     play(story)
 
 
+def test_pods_that_are_not_bound_yet_take_room_also_when_their_job_runs() -> None:
+    async def story(under_way: UnderWay) -> None:
+        assert under_way.enter(A, MANY)
+        assert not under_way.enter(B, 1)
+        assert not under_way.enter(C, 1)
+        under_way.started(A, MANY)
+        assert under_way.read() == []
+        under_way.bound(A, Seconds(0.1))
+        assert under_way.call() == [B]
+        under_way.bound(A, Seconds(0.1))
+        assert under_way.call() == [C]
+
+    play(story)
+
+
+def test_pods_that_wait_for_something_else_than_their_turn_make_room() -> None:
+    async def story(under_way: UnderWay) -> None:
+        under_way.started(A, MANY)
+        assert not under_way.enter(B, 1)
+        await asyncio.sleep(3)
+        assert under_way.read() == [B]
+
+    play(story)
+
+
 def test_a_gang_whose_job_has_to_wait_makes_room() -> None:
     async def story(under_way: UnderWay) -> None:
         assert under_way.enter(A, MANY)
@@ -76,11 +101,11 @@ def test_pods_that_are_bound_late_make_less_be_under_way() -> None:
     async def story(under_way: UnderWay) -> None:
         for _ in range(30):
             await asyncio.sleep(1)
-            under_way.bound(Seconds(0.2))
+            under_way.bound(A, Seconds(0.2))
         assert under_way.most == MANY
         for _ in range(30):
             await asyncio.sleep(1)
-            under_way.bound(Seconds(2))
+            under_way.bound(A, Seconds(2))
         assert under_way.most == FEWEST
 
     play(story)
@@ -90,7 +115,8 @@ def test_nothing_more_is_under_way_after_pods_were_bound_late() -> None:
     async def story(under_way: UnderWay) -> None:
         under_way.enter(A, 10 * int(MOST))
         under_way.enter(B, 1)
-        under_way.bound(Seconds(2))
+        await asyncio.sleep(1)
+        under_way.bound(A, Seconds(2))
         less = under_way.most
         await asyncio.sleep(1)
         under_way.read()
@@ -113,7 +139,7 @@ def test_somebody_who_waits_makes_more_be_under_way(starts: bool, most: float) -
             await asyncio.sleep(1)
             under_way.leave(A)
             if starts:
-                under_way.bound(Seconds(0.2))
+                under_way.bound(A, Seconds(0.2))
             under_way.read()
             under_way.leave(B)
         assert under_way.most == most

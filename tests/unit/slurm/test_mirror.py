@@ -13,6 +13,7 @@ from windlass.slurm.call import Request
 from windlass.slurm.client import Client
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Node
+from windlass.slurm.pace import QUICK, STARTS, Pace
 from windlass.slurm.specs import JobSpec, NodeUpdate
 from windlass.slurm.table import Change
 from windlass.slurm.tokens import StaticToken
@@ -68,13 +69,13 @@ class Slowed:
 
 
 @asynccontextmanager
-async def stage(nodes: int = 4) -> AsyncIterator[Stage]:
+async def stage(nodes: int = 4, jobs_pace: Pace = QUICK) -> AsyncIterator[Stage]:
     clock = VirtualClock()
     fake = FakeSlurm(FakeCluster(now=clock.now))
     slurm = Client(fake, StaticToken("root"), Version.V45)
     line = f"NodeName=w-[0-{nodes - 1}] CPUs=4 State=EXTERNAL"
     await slurm.send(requests.create_nodes(line))
-    made = Stage(fake, slurm, Mirror(slurm, clock), clock)
+    made = Stage(fake, slurm, Mirror(slurm, clock, jobs_pace=jobs_pace), clock)
     for feed in made.mirror.feeds:
         feed.subscribe(lambda change: made.heard.append(change.name))
     running = asyncio.create_task(made.mirror.run())
@@ -305,6 +306,28 @@ def test_a_dear_list_of_jobs_takes_no_more_than_its_part_of_the_time() -> None:
         assert 8 <= at.count("GET /jobs/") - lists <= 12
 
     play(scenario)
+
+
+def test_starts_that_are_expected_are_seen_just_after_a_second_begins() -> None:
+    async def scenario(at: Stage) -> None:
+        at.mirror.jobs.expecting = lambda: True
+        asked, until = list[float](), at.clock.monotonic() + 3
+        at.mirror.jobs.on_answer(lambda: asked.append(at.clock.now() % 1))
+        at.mirror.jobs.nudge()
+        await asyncio.sleep(0.4)
+        asked.clear()
+        while at.clock.monotonic() < until:
+            await at.submit()
+            at.mirror.jobs.nudge()
+            await asyncio.sleep(0.07)
+        assert {round(each, 2) for each in asked} == set(STARTS.beats)
+        assert len(asked) == 5
+
+    async def main() -> None:
+        async with stage(jobs_pace=STARTS) as made:
+            await scenario(made)
+
+    run(main())
 
 
 def test_who_knows_of_a_change_has_the_job_read_at_once() -> None:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.slurm.model import Job, Partition
-from windlass.slurm.pace import STARTS, Pace, Rhythm
+from windlass.slurm.pace import STARTS, Pace, Rhythm, until_beat
 from windlass.slurm.table import Table, array_tasks, changes, job_keys
 from windlass.values.clock import Instant, Seconds
 
@@ -110,6 +110,13 @@ def test_at_a_thousand_nodes_a_change_is_seen_within_a_second(changes: int) -> N
     for _ in range(changes):
         rhythm = rhythm.after_change(Seconds(listing))
     assert listing + rhythm.wait + listing <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("now", "wait"), [(100.0, 0.1), (100.05, 0.05), (100.1, 0.5), (100.3, 0.3), (100.7, 0.4)]
+)
+def test_the_next_beat_is_later_than_now(now: float, wait: float) -> None:
+    assert until_beat((0.1, 0.6), Instant(now)) == pytest.approx(wait)
 
 
 def test_failures_back_off() -> None:
