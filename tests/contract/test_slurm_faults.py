@@ -38,7 +38,9 @@ from windlass.slurm import MintedToken, connect, requests
 from windlass.slurm.call import Request
 from windlass.slurm.client import Client
 from windlass.slurm.errors import Absent, Busy, SlurmError, Unavailable
-from windlass.slurm.mirror import Feed, Mirror
+from windlass.slurm.feed import Feed
+from windlass.slurm.job_reading import Thrift
+from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Listing, Submitted
 from windlass.slurm.pace import Pace
 from windlass.slurm.specs import JobSpec, NodeUpdate, PartitionSpec, ReservationSpec
@@ -331,7 +333,7 @@ def let_be(client: Client) -> None:
 
 
 def quick_mirror() -> dict[str, Any]:
-    return {"pace": QUICK, "slow": QUICK, "refresh_every": Seconds(0.5)}
+    return {"pace": QUICK, "slow": QUICK, "thrift": Thrift(Seconds(0.5))}
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -19,6 +19,7 @@ from windlass.bridge.under_way import UnderWay
 from windlass.slurm import requests
 from windlass.slurm.call import Request
 from windlass.slurm.errors import Absent, SlurmError, Unavailable
+from windlass.slurm.job_reading import Thrift
 from windlass.slurm.line import Line
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Node, NodeAllocation
@@ -40,7 +41,7 @@ SETTLING: Final = Seconds(3.0)
 """A submit of the one who led before us may be on its way for so long."""
 ANSWER: Final = Seconds(60.0)
 """A list of many thousand jobs takes its time."""
-RARELY: Final = 100
+THRIFT: Final = Thrift(rarely=100)
 """Such a list keeps everybody waiting meanwhile."""
 NODES: Final = Pace(busy=Seconds(1.0))
 """Each job that starts changes one."""
@@ -229,7 +230,7 @@ class Link:
             async with self._dial() as transport, asyncio.TaskGroup() as tasks:
                 self._line = Line(transport, self._tokens)
                 mirror = self._mirror = Mirror(
-                    self._line, self._clock, NODES, STARTS, answer_within=ANSWER, rarely=RARELY
+                    self._line, self._clock, NODES, STARTS, thrift=THRIFT, answer_within=ANSWER
                 )
                 self._ours = OurJobs(self._cluster)
                 mirror.jobs.subscribe(self._job_changed)

@@ -12,115 +12,32 @@ tables stay, `unknown_since` says from when they may be wrong, and the first ans
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from windlass.slurm import requests
 from windlass.slurm.call import Request
 from windlass.slurm.controller_clock import ControllerClock
-from windlass.slurm.errors import Absent, SlurmError
+from windlass.slurm.errors import SlurmError
+from windlass.slurm.feed import Feed, Sender
+from windlass.slurm.job_reading import USUAL, JobReading, Thrift
 from windlass.slurm.model import Job, Listing, Node, Partition, Reservation
 from windlass.slurm.pace import QUICK, SLOW, Pace, Rhythm, until_beat
-from windlass.slurm.table import Change, Table, by_name, job_keys
-from windlass.values.clock import Clock, Instant, Seconds
-from windlass.values.states import JobState
+from windlass.slurm.table import by_name
+from windlass.values.clock import Clock, Seconds
 
 T = TypeVar("T", bound=Struct)
 R = TypeVar("R")
 
-FEW: Final = 16
-"""So many changed jobs are always read one by one."""
-PART: Final = 0.35
-"""More than this part of all jobs is read as the whole list: fewer calls, and not much dearer."""
-SOME: Final = 64
-"""So many that wait are read besides."""
-AT_ONCE: Final = 8
-RARELY: Final = 20
-"""The list of all jobs takes at most one part in so many of the time."""
-UNREAD: Final = Seconds(3.0)
-"""A job that starts or ends within so long is not read before."""
 PATIENCE: Final = Seconds(1.5)
 PROMPT: Final = Seconds(0.5)
 """A question about nodes that waits for longer is a reason to ask whether anybody is there."""
 CHECK: Final = Seconds(30.0)
-REFRESH: Final = Seconds(5.0)
 ANSWER: Final = Seconds(30.0)
-
-
-class Sender(Protocol):
-    async def send(self, request: Request[R]) -> R: ...
-
-
-@dataclass(slots=True)
-class Feed(Generic[T]):
-    """One kind: its table, and who wants to hear of it."""
-
-    kind: str
-    table: Table[T] = field(default_factory=Table)
-    _wakers: list[Callable[[Change[T]], None]] = field(default_factory=list)
-    _staleness: list[Callable[[], None]] = field(default_factory=list)
-    _answers: list[Callable[[], None]] = field(default_factory=list)
-    _told_unknown: bool = False
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """One reading at a time: of two, the older answer might come last."""
-    nudged: asyncio.Event = field(default_factory=asyncio.Event)
-    read: asyncio.Event = field(default_factory=asyncio.Event)
-    anew: bool = False
-    """Whether the next question is for everything."""
-    expecting: Callable[[], bool] = lambda: False
-    """Whether something is about to change."""
-    asked_at: float | None = None
-    """Since when a question waits for its answer, by the monotonic clock."""
-
-    def subscribe(
-        self,
-        wake: Callable[[Change[T]], None],
-        where: Callable[[Change[T]], bool] = lambda _change: True,
-    ) -> Callable[[], None]:
-        """Have `wake` called for every change that `where` picks; call the answer to stop."""
-
-        def wanted(change: Change[T]) -> None:
-            if where(change):
-                wake(change)
-
-        self._wakers.append(wanted)
-        return lambda: self._wakers.remove(wanted)
-
-    def on_staleness(self, wake: Callable[[], None]) -> None:
-        """Have `wake` called when this kind becomes unknown, and when it is known again."""
-        self._staleness.append(wake)
-
-    def on_answer(self, wake: Callable[[], None]) -> None:
-        """Have `wake` called after each reading, whatever it brought."""
-        self._answers.append(wake)
-
-    def publish(self, found: Iterable[Change[T]]) -> None:
-        for change in found:
-            for wake in tuple(self._wakers):
-                wake(change)
-
-    def tell_staleness(self, *, unknown: bool) -> None:
-        if unknown != self._told_unknown:
-            self._told_unknown = unknown
-            for wake in self._staleness:
-                wake()
-
-    def tell_answer(self) -> None:
-        for wake in self._answers:
-            wake()
-
-    def nudge(self, *, deleted: bool = False) -> None:
-        """Ask again soon: the caller knows that something has changed.
-
-        Where something was deleted everything is asked for: slurmctld calls a list unchanged of
-        which it has just deleted all that there was.
-        """
-        self.anew = self.anew or deleted
-        self.nudged.set()
 
 
 @dataclass(slots=True)
@@ -134,13 +51,7 @@ class Mirror:
     slow: Pace = SLOW
     check_every: Seconds = CHECK
     """Between two looks at the controller's clock."""
-    refresh_every: Seconds = REFRESH
-    """Between two looks at all jobs, for changes that leave a job's state alone; the dearer such a
-    list is, the longer (`rarely`)."""
-    rarely: int = RARELY
-    reads_ends: bool = True
-    """Whether a job is read once more when it has ended; otherwise its state is all that changes,
-    and one that came and ended between two looks is none."""
+    thrift: Thrift = USUAL
     answer_within: Seconds = ANSWER
     """A question without an answer for so long counts as silence, and is asked again; each time
     with more patience, for a Slurm that is just slow."""
@@ -148,13 +59,13 @@ class Mirror:
     jobs: Feed[Job] = field(default_factory=lambda: Feed("jobs"))
     partitions: Feed[Partition] = field(default_factory=lambda: Feed("partitions"))
     reservations: Feed[Reservation] = field(default_factory=lambda: Feed("reservations"))
-    _states: dict[str, JobState] = field(default_factory=dict)
-    _submitted: dict[str, Job] = field(default_factory=dict)
-    _unread: dict[str, Seconds] = field(default_factory=dict)
-    _refresh_at: Seconds | None = None
-    _restless: bool = False
-    """Whether a job has changed its state since; otherwise the list is most likely unchanged."""
-    _list_cost: float = 0.0
+    _reading: JobReading = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._reading = JobReading(self.jobs, self, self.clock, self.thrift)
+
+    async def send(self, request: Request[R]) -> R:
+        return await self.slurm.send(request)
 
     @property
     def feeds(self) -> tuple[Feed[Any], ...]:
@@ -175,7 +86,7 @@ class Mirror:
     def _pollers(self) -> tuple[tuple[Feed[Any], Callable[[], Awaitable[bool]], Pace], ...]:
         return (
             (self.nodes, lambda: self._poll(self.nodes, requests.nodes), self.pace),
-            (self.jobs, self._poll_jobs, self.jobs_pace),
+            (self.jobs, self._reading.poll, self.jobs_pace),
             (self.partitions, lambda: self._poll(self.partitions, requests.partitions), self.slow),
             (
                 self.reservations,
@@ -242,129 +153,15 @@ class Mirror:
     async def read_now(self) -> None:
         """Read nodes and jobs as they are from this moment on; raises if Slurm does not answer."""
         await self._poll(self.nodes, requests.nodes)
-        await self._poll_jobs()
-
-    # --- Jobs ------------------------------------------------------------------------------
+        await self._reading.poll()
 
     async def refresh(self, *job_ids: int | str) -> None:
         """Read these jobs now: the caller has changed what leaves their state alone."""
-        async with self.jobs.turn:
-            read = await self._single_jobs([str(job_id) for job_id in job_ids])
-            together = _of_one_moment(read, self._states)
-            named = {key: job for job in together.values() for key in job_keys(job)}
-            self.jobs.publish(self.jobs.table.patch(named))
+        await self._reading.refresh(*job_ids)
 
     def submitted(self, job: Job) -> None:
         """Have a new job taken for what the caller knows of it while it has only begun to wait."""
-        self._submitted[str(job.id)] = job
-
-    async def _poll_jobs(self) -> bool:
-        async with self.jobs.turn:
-            before = set(self._submitted)
-            asked_at = self.clock.now()
-            states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
-            moved = [key for key, state in states.items() if self._states.get(key) != state]
-            submitted = self._known(states, before)
-            known = submitted | self._over(states, moved)
-            due = self._refresh_due(states)
-            unknown = [key for key in moved if key not in known and self._to_read(states[key])]
-            self._restless = self._restless or bool(moved)
-            if due and self._restless:
-                unknown = [*dict.fromkeys([*unknown, *self._not_ended(states)])]
-            few = len(unknown) <= max(FEW, PART * len(states))
-            if self._lost or (due and not self._restless) or not few:
-                since = None if moved else self.jobs.table.since
-                found = await self._list_jobs(asked_at, since)
-            else:
-                gone = [key for key in self.jobs.table.items if key not in states]
-                began = self.clock.monotonic()
-                alone = await self._single_jobs([*unknown, *self._waiting_unread(states)])
-                read = _of_one_moment(alone, states)
-                found = self.jobs.table.merge({**known, **read}, gone, asked_at)
-                if due:
-                    self._put_off(self.clock.monotonic() - began)
-            self._states = states
-            self._unread |= dict.fromkeys(submitted, Seconds(self.clock.monotonic() + UNREAD))
-            self.jobs.publish(found)
-            return bool(found)
-
-    def _known(self, states: Mapping[str, JobState], before: set[str]) -> dict[str, Job]:
-        """The new jobs that need not be read. What was submitted `before` Slurm was asked, and is
-        not there, has gone."""
-        new, self._submitted = self._submitted, {}
-        for key in new.keys() - before - states.keys():
-            self._submitted[key] = new[key]
-        return {key: job for key, job in new.items() if states.get(key) == job.state}
-
-    def _to_read(self, state: JobState) -> bool:
-        return self.reads_ends or not _over(state)
-
-    def _over(self, states: Mapping[str, JobState], moved: Iterable[str]) -> dict[str, Job]:
-        """The jobs that have ended and need not be read."""
-        items = self.jobs.table.items
-        over = (key for key in moved if key in items and not self._to_read(states[key]))
-        return {key: structs.replace(items[key], state=states[key]) for key in over}
-
-    def _waiting_unread(self, states: Mapping[str, JobState]) -> list[str]:
-        """Jobs that nobody has read yet and that still wait as they were submitted, some of them:
-        by now Slurm says why."""
-        now, found = self.clock.monotonic(), list[str]()
-        for key, due in list(self._unread.items()):
-            if due > now or len(found) == SOME:
-                break
-            del self._unread[key]
-            if key in states and states[key].pending:
-                found.append(key)
-        return found
-
-    @property
-    def _lost(self) -> bool:
-        """Whether only the whole list will do: at first, and after a silence."""
-        return self._refresh_at is None or self.jobs.table.unknown_since is not None
-
-    def _refresh_due(self, states: Mapping[str, JobState]) -> bool:
-        """Whether it is time to look for what `jobs/state` does not tell."""
-        at = self._refresh_at
-        return bool(states) and at is not None and self.clock.monotonic() >= at
-
-    def _put_off(self, cost: float) -> None:
-        """The next look for it; the dearer this one was, the later."""
-        self._restless = False
-        wait = max(self.refresh_every, cost * self.rarely)
-        self._refresh_at = Seconds(self.clock.monotonic() + wait)
-
-    def _not_ended(self, states: Mapping[str, JobState]) -> list[str]:
-        """The jobs that have not ended, each by one of its names: most of a list may have."""
-        items = self.jobs.table.items
-        alive = (key for key, state in states.items() if key in items and not _over(state))
-        return list({items[key].id: key for key in alive}.values())
-
-    async def _list_jobs(self, asked_at: Instant, since: int | None) -> list[Change[Job]]:
-        """Every job with everything, unless nothing at all has changed. The dearest call."""
-        began, table = self.clock.monotonic(), self.jobs.table
-        listing = await self.slurm.send(requests.jobs(since))
-        if listing is not None:
-            self._list_cost = self.clock.monotonic() - began
-        self._put_off(self._list_cost)
-        if listing is None:
-            table.confirm(asked_at)
-            return []
-        table.since = listing.as_of
-        return table.replace({key: job for job in listing.items for key in job_keys(job)}, asked_at)
-
-    async def _single_jobs(self, keys: list[str]) -> dict[str, Job]:
-        found: dict[str, Job] = {}
-        places = asyncio.Semaphore(AT_ONCE)
-
-        async def look(key: str) -> None:
-            async with places:
-                try:
-                    found[key] = await self.slurm.send(requests.job(key))
-                except Absent:
-                    return
-
-        await gathered(look(key) for key in keys)
-        return found
+        self._reading.submitted(job)
 
     # --- Is anybody there, and what time is it there ---------------------------------------
 
@@ -412,34 +209,9 @@ class Mirror:
         for feed in feeds:
             feed.table.since = None
             if feed is self.jobs:
-                self._refresh_at = None
+                self._reading.anew()
             feed.nudge()
-
-
-def _of_one_moment(read: Mapping[str, Job], states: Mapping[str, JobState]) -> dict[str, Job]:
-    """Jobs that were read one by one, in the states of the last look at all of them.
-
-    One that is read later may run by then in the place of another that is still taken for running.
-    """
-    return {
-        key: job if job.state == states[key] else structs.replace(job, state=states[key])
-        for job in read.values()
-        for key in job_keys(job)
-        if key in states
-    }
-
-
-def _over(state: JobState) -> bool:
-    return state.ended and not state.completing
 
 
 def _name(item: Struct) -> str:
     return str(item.name)  # type: ignore[attr-defined] # every listed kind has one
-
-
-async def gathered(work: Iterable[Awaitable[None]]) -> None:
-    """Wait for all; the first SlurmError is raised as itself, after the others have ended."""
-    answers = await asyncio.gather(*work, return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException):
-            raise answer

@@ -11,6 +11,7 @@ import pytest
 from windlass.slurm import requests
 from windlass.slurm.call import Request
 from windlass.slurm.client import Client
+from windlass.slurm.job_reading import USUAL, Thrift
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Node
 from windlass.slurm.pace import QUICK, STARTS, Pace
@@ -69,13 +70,15 @@ class Slowed:
 
 
 @asynccontextmanager
-async def stage(nodes: int = 4, jobs_pace: Pace = QUICK) -> AsyncIterator[Stage]:
+async def stage(
+    nodes: int = 4, *, jobs_pace: Pace = QUICK, thrift: Thrift = USUAL
+) -> AsyncIterator[Stage]:
     clock = VirtualClock()
     fake = FakeSlurm(FakeCluster(now=clock.now))
     slurm = Client(fake, StaticToken("root"), Version.V45)
     line = f"NodeName=w-[0-{nodes - 1}] CPUs=4 State=EXTERNAL"
     await slurm.send(requests.create_nodes(line))
-    made = Stage(fake, slurm, Mirror(slurm, clock, jobs_pace=jobs_pace), clock)
+    made = Stage(fake, slurm, Mirror(slurm, clock, jobs_pace=jobs_pace, thrift=thrift), clock)
     for feed in made.mirror.feeds:
         feed.subscribe(lambda change: made.heard.append(change.name))
     running = asyncio.create_task(made.mirror.run())
@@ -88,9 +91,14 @@ async def stage(nodes: int = 4, jobs_pace: Pace = QUICK) -> AsyncIterator[Stage]
         await asyncio.wait([running])
 
 
-def play(scenario: Callable[[Stage], Awaitable[None]]) -> None:
+def play(
+    scenario: Callable[[Stage], Awaitable[None]],
+    *,
+    jobs_pace: Pace = QUICK,
+    thrift: Thrift = USUAL,
+) -> None:
     async def main() -> None:
-        async with stage() as made:
+        async with stage(jobs_pace=jobs_pace, thrift=thrift) as made:
             await scenario(made)
 
     run(main())
@@ -169,7 +177,6 @@ def test_a_job_is_followed_from_its_start_to_its_end_by_single_reads() -> None:
 
 def test_a_job_whose_end_matters_to_nobody_is_not_read_for_it() -> None:
     async def scenario(at: Stage) -> None:
-        at.mirror.reads_ends = False
         job_id = await at.submit(name="mine")
         await asyncio.sleep(1)
         read = f"GET /job/{job_id}"
@@ -181,12 +188,11 @@ def test_a_job_whose_end_matters_to_nobody_is_not_read_for_it() -> None:
         assert at.heard.count(str(job_id)) == 2
         assert (reads, at.count(read), at.count("GET /jobs/")) == (1, 1, lists)
 
-    play(scenario)
+    play(scenario, thrift=Thrift(reads_ends=False))
 
 
 def test_jobs_that_came_and_ended_between_two_looks_cost_nothing_where_ends_do_not_matter() -> None:
     async def scenario(at: Stage) -> None:
-        at.mirror.reads_ends = False
         calls = len(at.fake.calls)
         for _ in range(4):
             at.fake.cluster.finish(await at.submit(), "COMPLETED")
@@ -194,7 +200,7 @@ def test_jobs_that_came_and_ended_between_two_looks_cost_nothing_where_ends_do_n
         read = [call for call in at.fake.calls[calls:] if call.startswith("GET /job/")]
         assert not read
 
-    play(scenario)
+    play(scenario, thrift=Thrift(reads_ends=False))
 
 
 def test_many_jobs_at_once_are_read_as_one_list() -> None:
@@ -323,11 +329,7 @@ def test_starts_that_are_expected_are_seen_just_after_a_second_begins() -> None:
         assert {round(each, 2) for each in asked} == set(STARTS.beats)
         assert len(asked) == 5
 
-    async def main() -> None:
-        async with stage(jobs_pace=STARTS) as made:
-            await scenario(made)
-
-    run(main())
+    play(scenario, jobs_pace=STARTS)
 
 
 def test_who_knows_of_a_change_has_the_job_read_at_once() -> None:

@@ -11,6 +11,7 @@ from windlass.operator.slurms.place import Found, Place
 from windlass.operator.slurms.seen import Occupancy, Seen
 from windlass.slurm.call import Request
 from windlass.slurm.errors import SlurmError, Unavailable
+from windlass.slurm.job_reading import Thrift
 from windlass.slurm.line import Line
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Node
@@ -33,6 +34,9 @@ USER: Final = "slurm"
 """In whose name Slurm is asked: its own."""
 LIFESPAN: Final = 900
 """Of a token, in seconds."""
+
+THRIFT: Final = Thrift(reads_ends=False)
+"""Which jobs hold workers matters, not how they end."""
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +132,7 @@ class Link:
             async with dial(self.place) as transport, asyncio.TaskGroup() as tasks:
                 self._line = Line(transport, self._tokens())
                 mirror = self._mirror = Mirror(
-                    self._line, self._clock, jobs_pace=CALM, reads_ends=False
+                    self._line, self._clock, jobs_pace=CALM, thrift=THRIFT
                 )
                 self._occupancy = Occupancy()
                 mirror.jobs.subscribe(self._job_changed)

@@ -1,0 +1,213 @@
+"""How the copy of all jobs is kept current, without reading more of them than need be.
+
+`jobs/state` is cheap and tells of every job in which state it is. One that changed is read alone,
+which costs what it costs in a list; a list is the dearest call there is.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from msgspec import structs
+
+from windlass.slurm import requests
+from windlass.slurm.errors import Absent
+from windlass.slurm.feed import Feed, Sender
+from windlass.slurm.model import Job
+from windlass.slurm.table import Change, job_keys
+from windlass.values.clock import Clock, Instant, Seconds
+from windlass.values.states import JobState
+
+FEW: Final = 16
+"""So many changed jobs are always read one by one."""
+PART: Final = 0.35
+"""More than this part of all jobs is read as the whole list: fewer calls, and not much dearer."""
+SOME: Final = 64
+"""So many that wait are read besides."""
+AT_ONCE: Final = 8
+RARELY: Final = 20
+"""The list of all jobs takes at most one part in so many of the time."""
+UNREAD: Final = Seconds(3.0)
+"""A job that starts or ends within so long is not read before."""
+REFRESH: Final = Seconds(5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Thrift:
+    """What is saved on."""
+
+    refresh_every: Seconds = REFRESH
+    """Between two looks for changes that leave a job's state alone."""
+    rarely: int = RARELY
+    """Such a look takes at most one part in so many of the time."""
+    reads_ends: bool = True
+    """Whether a job is read once more when it has ended; otherwise its state is all that changes,
+    and one that came and ended between two looks is none."""
+
+
+USUAL: Final = Thrift()
+
+
+@dataclass(slots=True)
+class JobReading:
+    feed: Feed[Job]
+    slurm: Sender
+    clock: Clock
+    thrift: Thrift
+    _states: dict[str, JobState] = field(default_factory=dict)
+    _submitted: dict[str, Job] = field(default_factory=dict)
+    _unread: dict[str, Seconds] = field(default_factory=dict)
+    _refresh_at: Seconds | None = None
+    _restless: bool = False
+    """Whether a job has changed its state since; otherwise the list is most likely unchanged."""
+    _list_cost: float = 0.0
+
+    def anew(self) -> None:
+        """Have the whole list read next."""
+        self._refresh_at = None
+
+    async def refresh(self, *job_ids: int | str) -> None:
+        """Read these jobs now: the caller has changed what leaves their state alone."""
+        async with self.feed.turn:
+            read = await self._single_jobs([str(job_id) for job_id in job_ids])
+            together = _of_one_moment(read, self._states)
+            named = {key: job for job in together.values() for key in job_keys(job)}
+            self.feed.publish(self.feed.table.patch(named))
+
+    def submitted(self, job: Job) -> None:
+        """Have a new job taken for what the caller knows of it while it has only begun to wait."""
+        self._submitted[str(job.id)] = job
+
+    async def poll(self) -> bool:
+        async with self.feed.turn:
+            before = set(self._submitted)
+            asked_at = self.clock.now()
+            states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
+            moved = [key for key, state in states.items() if self._states.get(key) != state]
+            submitted = self._known(states, before)
+            known = submitted | self._over(states, moved)
+            due = self._refresh_due(states)
+            unknown = [key for key in moved if key not in known and self._to_read(states[key])]
+            self._restless = self._restless or bool(moved)
+            if due and self._restless:
+                unknown = [*dict.fromkeys([*unknown, *self._not_ended(states)])]
+            few = len(unknown) <= max(FEW, PART * len(states))
+            if self._lost or (due and not self._restless) or not few:
+                since = None if moved else self.feed.table.since
+                found = await self._list_jobs(asked_at, since)
+            else:
+                gone = [key for key in self.feed.table.items if key not in states]
+                began = self.clock.monotonic()
+                alone = await self._single_jobs([*unknown, *self._waiting_unread(states)])
+                read = _of_one_moment(alone, states)
+                found = self.feed.table.merge({**known, **read}, gone, asked_at)
+                if due:
+                    self._put_off(self.clock.monotonic() - began)
+            self._states = states
+            self._unread |= dict.fromkeys(submitted, Seconds(self.clock.monotonic() + UNREAD))
+            self.feed.publish(found)
+            return bool(found)
+
+    def _known(self, states: Mapping[str, JobState], before: set[str]) -> dict[str, Job]:
+        """The new jobs that need not be read. What was submitted `before` Slurm was asked, and is
+        not there, has gone."""
+        new, self._submitted = self._submitted, {}
+        for key in new.keys() - before - states.keys():
+            self._submitted[key] = new[key]
+        return {key: job for key, job in new.items() if states.get(key) == job.state}
+
+    def _to_read(self, state: JobState) -> bool:
+        return self.thrift.reads_ends or not _over(state)
+
+    def _over(self, states: Mapping[str, JobState], moved: Iterable[str]) -> dict[str, Job]:
+        """The jobs that have ended and need not be read."""
+        items = self.feed.table.items
+        over = (key for key in moved if key in items and not self._to_read(states[key]))
+        return {key: structs.replace(items[key], state=states[key]) for key in over}
+
+    def _waiting_unread(self, states: Mapping[str, JobState]) -> list[str]:
+        """Jobs that nobody has read yet and that still wait as they were submitted, some of them:
+        by now Slurm says why."""
+        now, found = self.clock.monotonic(), list[str]()
+        for key, due in list(self._unread.items()):
+            if due > now or len(found) == SOME:
+                break
+            del self._unread[key]
+            if key in states and states[key].pending:
+                found.append(key)
+        return found
+
+    @property
+    def _lost(self) -> bool:
+        """Whether only the whole list will do: at first, and after a silence."""
+        return self._refresh_at is None or self.feed.table.unknown_since is not None
+
+    def _refresh_due(self, states: Mapping[str, JobState]) -> bool:
+        """Whether it is time to look for what `jobs/state` does not tell."""
+        at = self._refresh_at
+        return bool(states) and at is not None and self.clock.monotonic() >= at
+
+    def _put_off(self, cost: float) -> None:
+        """The next look for it; the dearer this one was, the later."""
+        self._restless = False
+        wait = max(self.thrift.refresh_every, cost * self.thrift.rarely)
+        self._refresh_at = Seconds(self.clock.monotonic() + wait)
+
+    def _not_ended(self, states: Mapping[str, JobState]) -> list[str]:
+        """The jobs that have not ended, each by one of its names: most of a list may have."""
+        items = self.feed.table.items
+        alive = (key for key, state in states.items() if key in items and not _over(state))
+        return list({items[key].id: key for key in alive}.values())
+
+    async def _list_jobs(self, asked_at: Instant, since: int | None) -> list[Change[Job]]:
+        """Every job with everything, unless nothing at all has changed. The dearest call."""
+        began, table = self.clock.monotonic(), self.feed.table
+        listing = await self.slurm.send(requests.jobs(since))
+        if listing is not None:
+            self._list_cost = self.clock.monotonic() - began
+        self._put_off(self._list_cost)
+        if listing is None:
+            table.confirm(asked_at)
+            return []
+        table.since = listing.as_of
+        return table.replace({key: job for job in listing.items for key in job_keys(job)}, asked_at)
+
+    async def _single_jobs(self, keys: list[str]) -> dict[str, Job]:
+        found: dict[str, Job] = {}
+        places = asyncio.Semaphore(AT_ONCE)
+
+        async def look(key: str) -> None:
+            async with places:
+                try:
+                    found[key] = await self.slurm.send(requests.job(key))
+                except Absent:
+                    return
+
+        await gathered(look(key) for key in keys)
+        return found
+
+
+def _of_one_moment(read: Mapping[str, Job], states: Mapping[str, JobState]) -> dict[str, Job]:
+    """Jobs that were read one by one, in the states of the last look at all of them.
+
+    One that is read later may run by then in the place of another that is still taken for running.
+    """
+    return {
+        key: job if job.state == states[key] else structs.replace(job, state=states[key])
+        for job in read.values()
+        for key in job_keys(job)
+        if key in states
+    }
+
+
+def _over(state: JobState) -> bool:
+    return state.ended and not state.completing
+
+
+async def gathered(work: Iterable[Awaitable[None]]) -> None:
+    """Wait for all; the first SlurmError is raised as itself, after the others have ended."""
+    answers = await asyncio.gather(*work, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
