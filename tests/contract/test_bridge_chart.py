@@ -413,6 +413,7 @@ def test_the_bridge_may_do_what_it_does_and_no_more(helm: Helm, *, taints: bool)
     wanted[_at(kinds.PERSISTENT_VOLUME)] = {"get", "list", "patch"}
     wanted[_at(kinds.STORAGE_CLASS)] = {"get"}
     wanted[_at(kinds.CORE_POD_GROUP, "status")] = {"patch"}
+    wanted[_at(kinds.DEVICE_CLASS)] = {"get"}
     wanted[_at(kinds.RESOURCE_CLAIM)] = {"get", "create", "delete"}
     for part in ("status", "binding"):
         wanted[_at(kinds.RESOURCE_CLAIM, part)] = {"patch"}

@@ -113,6 +113,8 @@ def _published() -> dict[str, Any]:
 
 
 async def gives_devices_to_a_pod(client: Talks) -> None:
+    opaque = {"driver": GPU, "parameters": {"kind": "GpuConfig"}}
+    await _create(client, kinds.DEVICE_CLASS, GPU, spec={"config": [{"opaque": opaque}]})
     await _create(client, kinds.RESOURCE_SLICE, "bridge-n1", spec=_published())
     read = requests.get(kinds.RESOURCE_SLICE, Key("", "bridge-n1"), ResourceSlice)
     there = inventory([await client.send(read)])
@@ -128,6 +130,9 @@ async def gives_devices_to_a_pod(client: Talks) -> None:
     at = Key(NS, devices.name)
     found = await client.send(requests.get(kinds.RESOURCE_CLAIM, at, ResourceClaim))
     assert [each.name for each in found.given] == ["gpu-1", "gpu-3"]
+    whole = await client.send(requests.get(kinds.RESOURCE_CLAIM, at, Document))
+    (told,) = whole.body["status"]["allocation"]["devices"]["config"]
+    assert told == {"source": "FromClass", "requests": ["request-0"], "opaque": opaque}
     shown = await client.send(requests.get(kinds.POD, pod.metadata.key, Document))
     status = shown.body["status"]["extendedResourceClaimStatus"]
     assert status["resourceClaimName"] == devices.name

@@ -1,7 +1,8 @@
 """Makes the claims of pods that have devices, and takes them back.
 
 A claim has the name that follows from its pod, so that one from before a stop is found, and used
-if it says the same. Drivers and kubelets do the rest.
+if it says the same. What classes configure is noted there, too, since drivers look nowhere else.
+Drivers and kubelets do the rest.
 """
 
 from collections.abc import Callable
@@ -9,12 +10,12 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from windlass.bridge.dra import EXTENDED, DeviceClaim, ResourceClaim
+from windlass.bridge.dra import EXTENDED, FROM_CLASS, DeviceClaim, DeviceClass, ResourceClaim
 from windlass.bridge.plan import Target
 from windlass.bridge.slices import DeviceName
 from windlass.kube import kinds, requests
 from windlass.kube.errors import NotFound
-from windlass.kube.kinds import POD, RESOURCE_CLAIM
+from windlass.kube.kinds import DEVICE_CLASS, POD, RESOURCE_CLAIM
 from windlass.kube.requests import Deletion, Sends
 from windlass.kube.wire import Anything
 from windlass.values.key import Key
@@ -31,8 +32,8 @@ class DeviceWriter:
         at = Key(pod.key.namespace, devices.name)
         if not await self._given(at, pod, devices):
             made = await self._made(at, pod, devices)
-            status = {"status": self._status(pod, devices, node)}
-            note = {"metadata": {"uid": made.metadata.uid}, **status}
+            status = self._status(pod, devices, node, await self._configuration(devices))
+            note = {"metadata": {"uid": made.metadata.uid}, "status": status}
             await self._client.send(
                 requests.merge_patch(RESOURCE_CLAIM, at, note, Anything, "status")
             )
@@ -85,10 +86,26 @@ class DeviceWriter:
         request = requests.create(RESOURCE_CLAIM, at.namespace, body, ResourceClaim)
         return await self._client.send(request)
 
-    def _status(self, pod: Target, devices: DeviceClaim, node: str) -> dict[str, Any]:
+    async def _configuration(self, devices: DeviceClaim) -> list[dict[str, Any]]:
+        """What the class of each request says to drivers, in the order of requests."""
+        found = []
+        for name, device_class in devices.classes:
+            at = Key("", device_class)
+            try:
+                read = await self._client.send(requests.get(DEVICE_CLASS, at, DeviceClass))
+            except NotFound:
+                continue
+            told = {"source": FROM_CLASS, "requests": [name]}
+            found += [{**told, **each} for each in read.spec.config or ()]
+        return found
+
+    def _status(
+        self, pod: Target, devices: DeviceClaim, node: str, configuration: list[dict[str, Any]]
+    ) -> dict[str, Any]:
         here = {"key": "metadata.name", "operator": "In", "values": [node]}
+        given: dict[str, Any] = {"results": list(devices.results)}
         allocation = {
-            "devices": {"results": list(devices.results)},
+            "devices": given | ({"config": configuration} if configuration else {}),
             "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [here]}]},
             "allocationTimestamp": written(self._now()),
         }

@@ -20,6 +20,7 @@ from windlass.values.quantity import Quantity
 from windlass.values.reason import Reason
 
 EXTENDED: Final = "resource.kubernetes.io/extended-resource-claim"
+FROM_CLASS: Final = "FromClass"
 LONGEST: Final = 253
 SIDECAR: Final = "Always"
 
@@ -47,6 +48,12 @@ class DeviceClaim:
     spec: Mapping[str, Any]
     results: tuple[Mapping[str, str], ...]
     mappings: tuple[Mapping[str, str], ...]
+
+    @property
+    def classes(self) -> tuple[tuple[str, str], ...]:
+        """Each request with its class."""
+        every = self.spec["devices"]["requests"]
+        return tuple((each["name"], each["exactly"]["deviceClassName"]) for each in every)
 
 
 def wishes(spec: PodSpec) -> tuple[Wish, ...]:
@@ -151,6 +158,18 @@ def _picked(every: Sequence[DeviceName], numbers: list[int], count: int) -> list
         return None
     del numbers[:count]
     return [every[number] for number in some]
+
+
+# --- what administrators say of devices ------------------------------------------------------
+
+
+class ClassSpec(Part, frozen=True, gc=False):
+    config: list[dict[str, Any]] | None = None
+
+
+class DeviceClass(Part, frozen=True, gc=False):
+    metadata: Meta
+    spec: ClassSpec = ClassSpec()
 
 
 # --- what was given before --------------------------------------------------------------------

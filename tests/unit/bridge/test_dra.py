@@ -182,6 +182,27 @@ def test_pods_get_the_devices_that_slurm_gave_and_no_device_goes_to_two() -> Non
     play(story)
 
 
+def test_a_driver_is_told_what_the_class_configures() -> None:
+    opaque = {"driver": GPU, "parameters": {"sharing": {"strategy": "TimeSlicing"}}}
+
+    async def story(stage: Stage) -> None:
+        await _node(stage)
+        await _bound(stage, "before", 1)
+        await stage.create(kinds.DEVICE_CLASS, GPU, spec={"config": [{"opaque": opaque}]})
+        await _bound(stage, "after", 1)
+        assert _configured(stage, "before") is None
+        told = [{"source": "FromClass", "requests": ["request-0"], "opaque": opaque}]
+        assert _configured(stage, "after") == told
+
+    play(story)
+
+
+def _configured(stage: Stage, name: str) -> Any:
+    found = _claim(stage, name)
+    assert found is not None
+    return found["status"]["allocation"]["devices"].get("config")
+
+
 def test_a_bridge_that_was_stopped_before_the_binding_uses_its_claim() -> None:
     failures = [True]
 
