@@ -1,12 +1,13 @@
 """What real daemons say in the foreground, through the program that makes JSON of it."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.contract.box import HOST, Box
+from tests.contract.box import BASE, HOST, Box
 from windlass.inpod import logs
 from windlass.local import images
 from windlass.local.layout import Folders
@@ -45,35 +46,52 @@ def test_every_line_of_a_daemon_is_an_object(
     assert not [each for each in objects if each["message"].startswith(f"{daemon}: ")]
 
 
-# --- a login node ----------------------------------------------------------------------------
+# --- several daemons in one container --------------------------------------------------------
 
-LOGIN = """
-chown -R slurm:slurm /etc/slurm
+LOGIN = "chown -R slurm:slurm /etc/slurm; exec python3 /usr/local/lib/windlass/start.py login"
+WORKER = f"SSHD=yes exec python3 /usr/local/lib/windlass/start.py slurmd -N {HOST}"
+FOR_A_WHILE = """
 export SSHD_OPTIONS='-p {port}' LOG_FORMAT={format}
-timeout 4 python3 /usr/local/lib/windlass/start.py login; true
+timeout 4 bash -c '{start}'; true
 """
+FILES = {
+    "slurm.conf": f"{BASE}NodeName={HOST} NodeAddr=127.0.0.1\n",
+    "cgroup.conf": "CgroupPlugin=disabled\n",
+}
 
 
-@pytest.fixture(scope="module")
-def login(
-    as_root: None, folders: Folders, display: Display, tmp_path_factory: pytest.TempPathFactory
-) -> Box:
-    root = images.root_of("login", folders.cache, display, programs={})
-    return Box(root, tmp_path_factory.mktemp("login"))
+@dataclass(frozen=True)
+class Node:
+    box: Box
+    start: str
+
+    def said(self, format_: str) -> list[str]:
+        (port,) = free_ports(1)
+        script = FOR_A_WHILE.format(port=port, format=format_, start=self.start)
+        return self.box.run(script, FILES).splitlines()
 
 
-def said(login: Box, format_: str) -> list[str]:
-    (port,) = free_ports(1)
-    return login.run(LOGIN.format(port=port, format=format_), {}).splitlines()
+@pytest.fixture(scope="module", params=["login", "slurmd"])
+def node(
+    request: pytest.FixtureRequest,
+    as_root: None,
+    folders: Folders,
+    display: Display,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Node:
+    image = request.param
+    root = images.root_of(image, folders.cache, display, programs={})
+    return Node(Box(root, tmp_path_factory.mktemp(image)), LOGIN if image == "login" else WORKER)
 
 
-def test_the_daemons_of_a_login_node_each_speak_under_their_name(login: Box) -> None:
-    objects: list[dict[str, Any]] = [json.loads(line) for line in said(login, "json")]
-    assert {each["daemon"] for each in objects} == {"keeper", "sackd", "sshd"}
+def test_the_daemons_of_a_node_each_speak_under_their_name(node: Node) -> None:
+    objects: list[dict[str, Any]] = [json.loads(line) for line in node.said("json")]
+    slurms = "sackd" if node.start == LOGIN else "slurmd"
+    assert {each["daemon"] for each in objects} == {"keeper", slurms, "sshd"}
     listens = [each for each in objects if each["message"].startswith("Server listening")]
     assert {each["daemon"] for each in listens} == {"sshd"}
     assert not [each for each in objects if each["message"].endswith("\r")]
 
 
-def test_a_login_node_can_speak_plain_text(login: Box) -> None:
-    assert any(line.startswith("Server listening") for line in said(login, "text"))
+def test_a_node_can_speak_plain_text(node: Node) -> None:
+    assert any(line.startswith("Server listening") for line in node.said("text"))

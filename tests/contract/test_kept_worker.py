@@ -44,7 +44,7 @@ mkdir -p /run/slurmctld
 python3 /inpod/keeper.py -- slurmctld --systemd >> /out/slurmctld.log 2>&1 &
 until scontrol ping | grep -q UP; do sleep 0.1; done
 export SLURM_SACK_JWKS=/etc/slurm/slurm.jwks
-POD_CPUS=1 POD_MEMORY=1024 SSHD=yes SSHD_OPTIONS='-p {ssh_port}' \
+POD_CPUS=1 POD_MEMORY=1024 SSHD=yes SSHD_OPTIONS='-p {ssh_port}' LOG_FORMAT=text \
   python3 /inpod/start.py slurmd -Z -N worker-0 --conf-server 127.0.0.1:{port} \
   --conf 'Features=x NodeAddr=127.0.0.1' >> /out/slurmd.log 2>&1 &
 wait -n

@@ -5,8 +5,10 @@ daemon in the foreground.
     python3 logs.py -- COMMAND [WORD...]  runs it and prints what it says; ends with its status
                                           (128 + n if signal n ended it), hands it every signal
                                           and reaps what it leaves behind
-    python3 logs.py --login -- COMMAND    likewise for the daemons of a login node, which share
-                                          one output: sshd, sackd, SSSD and the keeper
+    python3 logs.py --node DAEMON -- COMMAND [WORD...]
+                                          likewise for the daemons of a worker or login node, which
+                                          share one output: slurmd or sackd, as DAEMON says, sshd,
+                                          SSSD and the keeper
 
 - SOCKET: the FIFO, for example /var/log/slurm/slurmctld.log. Made if it is not there, its folder
   too; one that is there is kept, because the daemon may have it open.
@@ -125,11 +127,13 @@ class Daemon:
         return parsed(line.removeprefix(f"{self.name}: "), self.name, now)
 
 
-class LoginNode:
+class Node:
     """The lines of several daemons; each is known by how it begins one, and sshd by nothing."""
 
-    def __init__(self) -> None:
-        self.last = "sshd"
+    def __init__(self, daemon: str, *, sshd: bool = True) -> None:
+        self.daemon = daemon  # Slurm's
+        self.nameless = "sshd" if sshd else daemon
+        self.last = self.nameless
 
     def parsed(self, line: str, now: datetime) -> dict[str, object]:
         sssd = SSSD.match(line)
@@ -140,11 +144,11 @@ class LoginNode:
             self.last = self.speaker(line)
         return parsed(line.removeprefix(f"{self.last}: "), self.last, now)
 
-    @staticmethod
-    def speaker(line: str) -> str:
-        named = next((name for name in ("keeper", "sackd") if line.startswith(f"{name}: ")), None)
+    def speaker(self, line: str) -> str:
+        names = ("keeper", self.daemon)
+        named = next((name for name in names if line.startswith(f"{name}: ")), None)
         head = LINE.match(line)
-        return named or ("sackd" if head and head["time"] else "sshd")
+        return named or (self.daemon if head and head["time"] else self.nameless)
 
 
 def jobs_in(message: str, step: str | None) -> dict[str, object]:
@@ -253,7 +257,7 @@ class Recent:
 class Printer:
     """Lines of a daemon, as they are wanted."""
 
-    def __init__(self, source: Daemon | LoginNode, recent: Recent) -> None:
+    def __init__(self, source: Daemon | Node, recent: Recent) -> None:
         self.source = source
         self.recent = recent
         self.text = os.environ.get("LOG_FORMAT", "json") == "text"
@@ -313,7 +317,7 @@ def named(daemon: str) -> Daemon:
     return Daemon(os.environ.get("DAEMON") or daemon)
 
 
-def follow(argv: Sequence[str], source: Daemon | LoginNode) -> int:
+def follow(argv: Sequence[str], source: Daemon | Node) -> int:
     try:
         child = Child(argv)
     except OSError as error:
@@ -338,13 +342,13 @@ def main(words: Sequence[str]) -> int:
     if not words:
         read_fifo()
         return 0
-    login = words[0] == "--login"
-    rest = list(words[1:] if login else words)
-    dashes, argv = rest[:1], rest[1:]
-    if dashes != ["--"] or not argv:
+    node = words[1:2] if words[0] == "--node" else []
+    dashes, *argv = list(words[2:] if node else words) or [""]
+    if dashes != "--" or not argv:
         print(__doc__, file=sys.stderr)
         return 2
-    return follow(argv, LoginNode() if login else named(Path(argv[0]).name))
+    sshd = any(Path(word).name == "sshd" for word in argv)
+    return follow(argv, Node(*node, sshd=sshd) if node else named(Path(argv[0]).name))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,7 @@
 
     python3 start.py slurmd [WORD...]     slurmd with these words; sshd and SSSD where asked for;
                                           it reads the keys in /etc/slurm again when they change
-    python3 start.py login                sackd, sshd and SSSD where it is configured; what they
-                                          say comes out of logs.py
+    python3 start.py login                sackd, sshd and SSSD where it is configured
 
 slurmd offers what its pod may use, not what the machine has, unless `--conf` says so itself:
 
@@ -14,6 +13,7 @@ slurmd offers what its pod may use, not what the machine has, unless `--conf` sa
 
 0 and nothing mean: not set. Options of the daemons are in SLURMD_OPTIONS, SACKD_OPTIONS,
 SSHD_OPTIONS and SSSD_OPTIONS, with a shell's quotes. SSSD runs if /etc/sssd/sssd.conf is there.
+What they say comes out of logs.py.
 Beside slurmd, sshd runs with SSHD=yes, and lets in whoever has a job here:
 PAM_SLURM_ADOPT_OPTIONS are those of pam_slurm_adopt.
 """
@@ -110,8 +110,10 @@ def prepare_sshd() -> None:
         subprocess.run(["ssh-keygen", "-A"], check=True, stdout=subprocess.DEVNULL)
 
 
-def kept(*words: str) -> list[str]:
-    return [sys.executable, str(KEEPER), *words]
+def kept(daemon: str, *words: str) -> list[str]:
+    """These words are the keeper's, of which the first command is this daemon of Slurm."""
+    keeper = [sys.executable, str(KEEPER), "--restart", *words]
+    return [sys.executable, str(LOGS), "--node", daemon, "--", *keeper]
 
 
 def slurmd(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
@@ -124,7 +126,7 @@ def slurmd(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     words = with_conf([*options(env, "SLURMD"), *words], limits(env, measure(said)))
     also = beside(env, sshd=sshd, sssd=SSSD_CONF.exists())
     follow = [word for key in KEYS for word in ("--follow", key)]
-    return kept("--restart", *follow, "--", "slurmd", "--systemd", *words, *also)
+    return kept("slurmd", *follow, "--", "slurmd", "--systemd", *words, *also)
 
 
 def login(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
@@ -136,8 +138,7 @@ def login(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     # By its whole path: it starts itself again by the name that it was called by.
     program = shutil.which("sackd") or "/usr/sbin/sackd"
     sackd = [*as_slurm, program, "--systemd", *options(env, "SACKD"), *words]
-    daemons = kept("--restart", "--", *sackd, *beside(env, sshd=True, sssd=SSSD_CONF.exists()))
-    return [sys.executable, str(LOGS), "--login", "--", *daemons]
+    return kept("sackd", "--", *sackd, *beside(env, sshd=True, sssd=SSSD_CONF.exists()))
 
 
 def main(words: Sequence[str]) -> None:

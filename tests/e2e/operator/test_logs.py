@@ -5,8 +5,8 @@ import json
 from windlass.testing.operated import Operated, until
 
 
-def lines(slurm: Operated, pod: str) -> list[dict[str, object]]:
-    text = slurm.kubectl("logs", pod, "-c", "logfile", "-n", slurm.namespace)
+def lines(slurm: Operated, pod: str, container: str = "logfile") -> list[dict[str, object]]:
+    text = slurm.kubectl("logs", pod, "-c", container, "-n", slurm.namespace)
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -26,3 +26,4 @@ def test_logs_are_json_with_daemon_level_and_job(slurm: Operated) -> None:
 def test_a_worker_logs_too(slurm: Operated) -> None:
     worker = slurm.pods("app.kubernetes.io/name=slurmd")[0]["metadata"]["name"]
     assert {line["daemon"] for line in lines(slurm, worker)} == {"slurmd"}
+    assert "keeper" in {line["daemon"] for line in lines(slurm, worker, "slurmd")}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.unit.inpod.programs import program, running
-from windlass.inpod.logs import LoginNode, parsed
+from windlass.inpod.logs import Node, parsed
 from windlass.local.waiting import wait_for
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -236,7 +236,7 @@ def test_the_daemon_is_called_by_its_command_if_nothing_else_is_said() -> None:
     assert (said["daemon"], said["level"], said["message"]) == ("sh", "fatal", "x")
 
 
-# --- The daemons of a login node ---------------------------------------------------------------
+# --- The daemons of a worker or login node -------------------------------------------------------
 
 SSSD_SAID = "(2026-11-16  5:51:42): [be[d]] [sdap_connect] (0x0020): connect failed [111]"
 
@@ -255,36 +255,54 @@ SSSD_SAID = "(2026-11-16  5:51:42): [be[d]] [sdap_connect] (0x0020): connect fai
         ("[nss] [cache_req] (0x0400): looking", "sssd", "debug", "nss: looking"),
     ],
 )
-def test_on_a_login_node_each_daemon_is_known_by_its_way_to_begin_a_line(
+def test_on_a_node_each_daemon_is_known_by_its_way_to_begin_a_line(
     line: str, daemon: str, level: str, message: str
 ) -> None:
-    said = LoginNode().parsed(line, NOW)
+    said = Node("sackd").parsed(line, NOW)
     assert (said["daemon"], said["level"], said["message"]) == (daemon, level, message)
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("slurmd: error: JobId=7 is late", ("slurmd", "error", "JobId=7 is late", 7)),
+        ("[2026-11-16T05:51:42.366] [7.batch] done", ("slurmd", "info", "done", 7)),
+        ("Accepted publickey for root", ("sshd", "info", "Accepted publickey for root", None)),
+    ],
+)
+def test_on_a_worker_it_is_slurmd_that_speaks_for_slurm(
+    line: str, said: tuple[str, str, str, int | None]
+) -> None:
+    found = Node("slurmd").parsed(line, NOW)
+    assert (found["daemon"], found["level"], found["message"], found.get("job")) == said
+
+
 def test_the_time_is_the_one_that_sssd_gives() -> None:
-    said = LoginNode().parsed(SSSD_SAID, NOW)
+    said = Node("sackd").parsed(SSSD_SAID, NOW)
     stamp = datetime.fromisoformat(str(said["time"]))
     assert stamp.astimezone().replace(tzinfo=None) == datetime(2026, 11, 16, 5, 51, 42)
 
 
 def test_an_indented_line_goes_on_with_the_one_before() -> None:
-    node = LoginNode()
+    node = Node("sackd")
     for line, daemon in ((SSSD_SAID, "sssd"), ("  more of it", "sssd"), ("Accepted x", "sshd")):
         assert node.parsed(line, NOW)["daemon"] == daemon
 
 
-def test_what_a_login_node_says_comes_out_line_by_line() -> None:
-    script = r"printf 'Accepted publickey for root\r\nkeeper: done\n'"
-    with running("logs", "--login", "--", "sh", "-c", script) as logs:
+@pytest.mark.parametrize(("started", "speaker"), [("/usr/sbin/sshd", "sshd"), ("x", "slurmd")])
+def test_what_a_node_says_comes_out_line_by_line(started: str, speaker: str) -> None:
+    script = r"printf 'a line without a name\r\nkeeper: done\n'"
+    with running("logs", "--node", "slurmd", "--", "sh", "-c", script, started) as logs:
         said = [read(logs), read(logs)]
     assert [(each["daemon"], each["message"]) for each in said] == [
-        ("sshd", "Accepted publickey for root"),
+        (speaker, "a line without a name"),
         ("keeper", "done"),
     ]
 
 
-@pytest.mark.parametrize("words", [["--"], ["slurmdbd"], ["--login"], ["--login", "--"]])
+@pytest.mark.parametrize(
+    "words", [["--"], ["slurmdbd"], ["--node"], ["--node", "slurmd"], ["--node", "slurmd", "--"]]
+)
 def test_a_wrong_command_line_is_answered_with_the_right_one(words: list[str]) -> None:
     done = subprocess.run([*program("logs"), *words], capture_output=True, check=False)
     assert done.returncode == 2
