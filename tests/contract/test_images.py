@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract.box import Box
 from windlass.cli.image_contract import ROLES, Contents, examine, kept
-from windlass.local import images, parts
+from windlass.local import debian, images, parts
 from windlass.local.archives import Archive, Start
 from windlass.local.layout import Folders
 from windlass.local.progress import Display
@@ -105,6 +105,18 @@ def test_python_need_not_compile_what_was_compiled(name: str, command: str, open
     read = re.findall(r"^# code object from '?([^'\n]+)'?$", said, re.MULTILINE)
     assert any(file.endswith(".pyc") for file in read), said[-2000:]
     assert [file for file in read if file.endswith(".py")] in ([], ["/usr/local/bin/windlass"])
+
+
+@pytest.mark.parametrize("name", [*ROLES, "windlass"])
+def test_nothing_in_it_is_of_the_machine_that_built_it(name: str, opened: Opened) -> None:
+    box, _ = opened(name)
+    for file in ("etc/machine-id", "var/cache/ldconfig/aux-cache"):
+        path = box.root / file
+        assert not path.exists() or not path.read_bytes(), file
+    shadow = (box.root / "etc/shadow").read_text().splitlines()
+    assert {line.split(":")[2] for line in shadow} == {str(debian.EPOCH // 86400)}
+    records = box.root.glob("opt/windlass/*.dist-info/RECORD")
+    assert not [record for record in records if "\nbin/" in f"\n{record.read_text()}"]
 
 
 @pytest.mark.timeout(600)

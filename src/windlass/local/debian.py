@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,8 @@ from windlass.local.progress import Display
 
 SUITE: Final = "forky"
 SERIAL: Final = "2026-11-15"  # forky moves: change this to have its newer packages
+# All that is made is of this time, so that who makes the same again gets the same bits.
+EPOCH: Final = int(datetime.fromisoformat(f"{SERIAL}T00:00:00Z").timestamp())
 
 APT: Final = Path("/etc/apt")
 DEBIAN_SUITES: Final = frozenset(
@@ -76,7 +79,7 @@ def command(root: Root, target: Path, mirror: str | None) -> list[str | Path]:
     include = [f"--include={','.join(root.packages)}"] if root.packages else []
     # A tar file is packed from a folder under TMPDIR, and /tmp may be memory.
     return [
-        *("env", f"TMPDIR={target.parent}"),
+        *("env", f"TMPDIR={target.parent}", f"SOURCE_DATE_EPOCH={EPOCH}"),
         *("mmdebstrap", "--mode=root", "--variant=minbase", *OPTIONS, *include),
         *(SUITE, target),
         *([mirror] if mirror else []),

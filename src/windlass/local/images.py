@@ -8,7 +8,6 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -29,10 +28,8 @@ DEBIAN_ROOT: Final = "debian.tar"  # an image that carries this is Debian itself
 # An image that carries this has the libraries that its requirements.txt names.
 PYTHON_LIBRARIES: Final = "site-packages"
 PYTHON: Final = "3.14"  # forky's
-# All that a build makes is of this time, so that who builds the same again gets the same bits.
-# Containerfiles hand it on: useradd writes days down, and Python compares times with sources.
-EPOCH: Final = int(datetime.fromisoformat(f"{debian.SERIAL}T00:00:00Z").timestamp())
-DATED: Final = (f"--timestamp={EPOCH}", f"--build-arg=SOURCE_DATE_EPOCH={EPOCH}")
+# Containerfiles hand the time on: useradd writes days down, and Python compares times with sources.
+DATED: Final = (f"--timestamp={debian.EPOCH}", f"--build-arg=SOURCE_DATE_EPOCH={debian.EPOCH}")
 
 # One shell, because what buildah mounts is seen only by the namespace that it runs in.
 UNPACK: Final = """
@@ -204,7 +201,7 @@ class Workshop:
             if not path.exists():
                 raise LocalError(f"image {name} carries {source}, which is missing here")
             found += _files(path) if path.is_dir() else [path]
-        return [file for file in found if "__pycache__" not in file.parts]
+        return [file for file in found if not _is_left_behind(file.relative_to(self.package))]
 
     def _carried_fingerprint(self, carried: str) -> str:
         if carried == DEBIAN_ROOT:
@@ -250,6 +247,11 @@ def _buildah(scratch: Path) -> tuple[str | Path, ...]:
 
 def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _is_left_behind(file: Path) -> bool:
+    """Whether a tool, not a person, put it among the sources, such as .mypy_cache."""
+    return any(part == "__pycache__" or part.startswith(".") for part in file.parts)
 
 
 def _digest(file: Path) -> str:

@@ -126,6 +126,7 @@ def test_a_root_is_made_by_one_call_of_mmdebstrap_and_then_kept(tmp_path: Path) 
     (call,) = calls
     assert "mmdebstrap" in call
     assert any(word.startswith("--include=containerd,runc,") for word in call)
+    assert f"SOURCE_DATE_EPOCH={debian.EPOCH}" in call
 
 
 @pytest.mark.parametrize(

@@ -69,9 +69,10 @@ def workshop(tmp_path: Path, tools: FakeTools) -> Workshop:
         (folder / "image.toml").write_text(needs)
         (folder / "Containerfile").write_text(containerfile)
     (tmp_path / "coredns").write_text("a program")
-    (tmp_path / "src/windlass/inpod/__pycache__").mkdir(parents=True)
+    for left in ("__pycache__", ".mypy_cache/3.14"):
+        (tmp_path / "src/windlass/inpod" / left).mkdir(parents=True)
+        (tmp_path / "src/windlass/inpod" / left / "keeper").write_text("of a tool")
     (tmp_path / "src/windlass/inpod/keeper.py").write_text("keep")
-    (tmp_path / "src/windlass/inpod/__pycache__/keeper.pyc").write_text("compiled")
     (tmp_path / "src/windlass/py.typed").touch()
     return Workshop(
         cache=tmp_path / "cache",
@@ -114,8 +115,8 @@ def test_a_build_is_of_a_time_that_does_not_pass(workshop: Workshop, tools: Fake
     workshop.image("coredns")
 
     (build,) = (call for call in tools.calls if "bud" in call)
-    assert f"--timestamp={images.EPOCH}" in build
-    assert f"--build-arg=SOURCE_DATE_EPOCH={images.EPOCH}" in build
+    assert f"--timestamp={debian.EPOCH}" in build
+    assert f"--build-arg=SOURCE_DATE_EPOCH={debian.EPOCH}" in build
 
 
 @pytest.mark.parametrize(
