@@ -31,6 +31,7 @@ STALE: Final = '{{if and .Stale (ne .Name "main")}}{{.ImportPath}}{{end}}'
 class Recipe:
     """What go.mod cannot say of a module."""
 
+    origin: str = ""  # what a program of ours is made of, where that is another's module
     stamps: tuple[str, ...] = ()  # Go variables to set; the linker ignores one that is not there
     stages: tuple[str, ...] = ()  # files of the module's source to keep beside the programs
     folders: tuple[str, ...] = ()  # folders of it to keep whole, under the names that they have
@@ -74,6 +75,7 @@ MODULES: Final[Mapping[str, Recipe]] = {
         folders=("manifests/install/charts/as-a-second-scheduler", "config/crd/bases")
     ),
     "pause": Recipe(),
+    "cert-manager": Recipe(origin="github.com/cert-manager/cert-manager", folders=("deploy/crds",)),
 }
 
 
@@ -154,7 +156,7 @@ def load(name: str, folder: Path, recipe: Recipe) -> Module:
     lines = list(_directives((folder / "go.mod").read_text()))
     tools = tuple(words[1] for words in lines if words[0] == "tool")
     required = {words[1]: words[2] for words in lines if words[0] == "require"}
-    origin = _origin(tools, required) if tools else ""
+    origin = _origin(tools, required) if tools else recipe.origin
     if origin is None:
         raise LocalError(f"{folder / 'go.mod'} must require the one module its tools come from")
     least_go = next(words[1] for words in lines if words[0] == "go")

@@ -105,6 +105,15 @@ def test_a_module_without_tools_is_a_program_of_our_own(tmp_path: Path, store: S
     assert store.place(module) != before
 
 
+def test_a_program_of_ours_may_be_made_of_anothers_module(tmp_path: Path) -> None:
+    (tmp_path / "go.mod").write_text("go 1.26.0\nrequire example.org/rope v1.2.3\n")
+
+    module = load("knot", tmp_path, Recipe(origin="example.org/rope"))
+
+    assert (module.programs, module.packages) == (("knot",), ".")
+    assert (module.origin, module.version) == ("example.org/rope", "v1.2.3")
+
+
 def test_tools_of_no_required_module_are_refused(tmp_path: Path) -> None:
     (tmp_path / "go.mod").write_text(
         "go 1.26.0\ntool example.org/rope\nrequire example.org/rop v1.0.0\n"
@@ -405,5 +414,7 @@ def test_a_module_that_is_not_there_is_refused_with_the_names_of_those_that_are(
     tmp_path: Path,
 ) -> None:
     display = Display(Console(file=io.StringIO()))
-    with pytest.raises(LocalError, match="no module is called nonsense; there are coredns, etcd"):
+    with pytest.raises(
+        LocalError, match="no module is called nonsense; there are cert-manager, coredns"
+    ):
         binaries.ensure(["nonsense"], tmp_path, display)
