@@ -74,6 +74,8 @@ MODULES: Final[Mapping[str, Recipe]] = {
     "scheduler-plugins": Recipe(
         folders=("manifests/install/charts/as-a-second-scheduler", "config/crd/bases")
     ),
+    # A driver of devices that are not there, for claims that kubelets really prepare.
+    "dra-example-driver": Recipe(folders=("deployments/helm/dra-example-driver",)),
     "pause": Recipe(),
     "cert-manager": Recipe(origin="github.com/cert-manager/cert-manager", folders=("deploy/crds",)),
 }
