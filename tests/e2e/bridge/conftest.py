@@ -10,7 +10,7 @@ from windlass.local.helm import Helm
 from windlass.local.kubectl import Kubectl
 from windlass.local.slurm import Slurm
 from windlass.local.waiting import wait_for
-from windlass.testing import workload_controllers
+from windlass.testing import device_driver, workload_controllers
 from windlass.testing.bridged import Bridged
 from windlass.testing.local import LocalCluster
 
@@ -24,7 +24,7 @@ PartitionName={URGENT} Nodes=slurm-bridge PriorityTier=10
 """
 VALUES = {
     "bridge": {"enabled": True},
-    "controller": {"extraConf": PREEMPTION},
+    "controller": {"extraConf": "GresTypes=gpu" + PREEMPTION},
     "restapi": {"agent": {"enabled": True}},
     "accounting": {"enabled": True},
     "mariadb": {"enabled": True},
@@ -60,6 +60,25 @@ def bridge(operator: Slurm, controllers: None) -> Iterator[Bridge]:
     operator.helm.uninstall("slurm", HOME)
     for name in (PODS, HOME):
         kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture(scope="session")
+def gpus(
+    bridge: Bridge, cluster: LocalCluster, helm: Helm, programs: dict[str, Path]
+) -> Iterator[None]:
+    """Both nodes get devices of a class while they are Slurm's, and Slurm hears of it."""
+    cluster.local("image", "load", device_driver.IMAGE)
+    device_driver.install(helm, cluster.kubectl, programs)
+    shown = f"gpu:{device_driver.CLASS}:{device_driver.EACH}"
+    listed = ("sinfo", "--noheader", "--Node", "--partition=slurm-bridge", "--format=%T %G")
+    wait_for(
+        lambda: bridge.slurm.run(*listed).splitlines() == [f"idle {shown}"] * 2,
+        f"both nodes have {shown}",
+        within=60,
+        every=0.5,
+    )
+    yield
+    device_driver.uninstall(helm, cluster.kubectl)
 
 
 @pytest.fixture
