@@ -118,7 +118,7 @@ def fake_slurm() -> FakeSlurm:
 def real_tokens(slurm: RealSlurm) -> tuple[str, ...]:
     token = slurm.token()
     forged = f"{token.rpartition('.')[0]}.bm90LXRoZS1rZXk"
-    return (token, forged, slurm.token("nobody"), "")
+    return (token, forged, slurm.token("daemon"), "")
 
 
 def clients(transport: Transport, tokens: Iterable[str], version: Version) -> list[Client]:

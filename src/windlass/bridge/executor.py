@@ -38,7 +38,7 @@ from windlass.kube.kinds import POD
 from windlass.kube.requests import Deletion, FieldManager, Sends
 from windlass.kube.wire import Anything
 from windlass.slurm import requests as slurm
-from windlass.slurm.errors import Absent, Refused, SlurmError
+from windlass.slurm.errors import Absent, Refused, SlurmError, Unauthorized
 from windlass.values.moments import written
 from windlass.values.reason import Reason
 
@@ -130,7 +130,7 @@ class Executor:
     async def _submit(self, action: Submit) -> None:
         try:
             await self._link.submit(action.marker, action.spec)
-        except Refused as error:
+        except (Refused, Unauthorized) as error:
             reason, now = Reason("SlurmRefused", f"Slurm said: {error}"), written(self._now())
             for pod in action.pods:
                 await self._explain(Explain(pod, reason, now, now, event=True))

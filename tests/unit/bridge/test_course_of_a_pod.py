@@ -182,6 +182,16 @@ def test_what_slurm_refuses_is_told_and_asked_for_again_later() -> None:
     play(story)
 
 
+def test_a_bridge_that_may_not_submit_says_so_on_the_pod() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        stage.slurm.plain_users.add("it is me")
+        await stage.pod("p")
+        await stage.until(lambda: stage.condition("p").get("reason") == "SlurmRefused")
+
+    play(story)
+
+
 # --- when things go wrong ---------------------------------------------------------------------
 
 
