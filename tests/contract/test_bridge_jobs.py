@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tests.contract.slurm_world import NEWEST, World, fake_world, real_world
-from windlass.bridge import marker, submission
+from windlass.bridge import marker, owner, submission
 from windlass.bridge.annotations import Wishes
 from windlass.bridge.gang import Gang, GangKey, Level, Member
 from windlass.bridge.identity import Identity
@@ -18,15 +18,14 @@ from windlass.bridge.placing import Placement, place, places
 from windlass.bridge.resources import Needs
 from windlass.bridge.submission import Nodes, Settings, digest, updatable, update
 from windlass.slurm import requests
-from windlass.slurm.client import Client
-from windlass.slurm.errors import Unauthorized
+from windlass.slurm.errors import Refused, Unauthorized
 from windlass.slurm.model import Job
 from windlass.slurm.specs import JobSpec
-from windlass.slurm.tokens import StaticToken
 from windlass.testing.slurm import RealSlurm
 from windlass.values.gres import Gres
 from windlass.values.hostlist import expand
 from windlass.values.key import Key
+from windlass.values.malformed import Malformed
 
 SETTINGS = Settings(cluster="blue", partition="all")
 PLAIN = [f"a-{number}" for number in range(4)]
@@ -193,11 +192,47 @@ def test_lists_of_nodes_are_taken_back_by_an_update(world: World) -> None:
     assert expand(started(world, job_id).nodes)[0] not in PLAIN
 
 
-def test_nobody_but_an_operator_passes_a_job_off_as_ours(real: World, server: RealSlurm) -> None:
-    daemon = Client(real.client.transport, StaticToken(server.token("daemon")), NEWEST)
+@pytest.mark.parametrize(
+    ("user", "taken_for"),
+    [("00", "root"), ("0x0", "root"), ("1e-3", "root"), ("1e0", "daemon"), ("games", "games")],
+)
+def test_slurm_takes_what_looks_like_a_number_for_one(
+    real: World, user: str, taken_for: str
+) -> None:
+    """So owner.parse refuses it."""
+    assert submitted_as(real, user) == taken_for
+    assert is_somebody(user) == (user == taken_for)
+
+
+@pytest.mark.parametrize("user", ["null", "99", "0x63"])
+def test_whom_slurm_takes_for_nobody_has_jobs_of_whoever_submits(real: World, user: str) -> None:
+    assert submitted_as(real, user) == "root"
+    assert not is_somebody(user)
+
+
+def test_slurm_has_no_user_nobody(real: World) -> None:
+    with pytest.raises(Refused, match="nobody"):
+        submitted_as(real, "nobody")
+    assert not is_somebody("nobody")
+
+
+def submitted_as(world: World, user: str) -> str:
+    """The user that the job then has."""
+    spec = msgspec.structs.replace(asked(gang(Needs(1, 100)), PLAIN), user=user)
+    return world.send(requests.job(world.send(requests.submit(spec)).job_id)).user
+
+
+def is_somebody(user: str) -> bool:
+    try:
+        return owner.parse(user) == user
+    except Malformed:
+        return False
+
+
+def test_nobody_but_an_operator_passes_a_job_off_as_ours(world: World) -> None:
     spec = asked(gang(Needs(1, 100)), PLAIN)
     plain = msgspec.structs.replace(spec, admin_comment=None)
 
-    assert real.send_as(daemon, requests.submit(plain)).job_id
+    assert world.send_as(world.plain, requests.submit(plain)).job_id
     with pytest.raises(Unauthorized):
-        real.send_as(daemon, requests.submit(spec))
+        world.send_as(world.plain, requests.submit(spec))

@@ -18,7 +18,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from windlass.api.validation.findings import Caution, Finding, Problem
-from windlass.bridge import words
+from windlass.bridge import owner, words
 from windlass.slurm.model import UNLIMITED
 from windlass.values import gres
 from windlass.values.duration import Duration
@@ -143,7 +143,7 @@ _KNOWN: Final[Mapping[str, tuple[str, Parse]]] = {
     "exclusive": ("exclusive", _boolean),
     "gang": ("gang", _boolean),
     "gres": ("gres", gres.parse),
-    "group-id": ("group", _word),
+    "group-id": ("group", owner.parse),
     "job-name": ("job_name", _line),
     "licenses": ("licenses", _word),
     "max-nodes": ("max_nodes", _whole(1)),
@@ -154,7 +154,7 @@ _KNOWN: Final[Mapping[str, tuple[str, Parse]]] = {
     "qos": ("qos", _word),
     "reservation": ("reservation", _word),
     "timelimit": ("time_limit", _minutes),
-    "user-id": ("user", _word),
+    "user-id": ("user", owner.parse),
     "wckey": ("wckey", _word),
 }
 """The field and the type of each, by its name without the prefix."""

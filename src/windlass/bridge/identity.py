@@ -15,7 +15,7 @@ import msgspec
 import yaml
 
 from windlass.api.validation.findings import Finding, Problem
-from windlass.bridge import annotations, words
+from windlass.bridge import annotations, owner, words
 from windlass.bridge.annotations import Wishes
 from windlass.values.malformed import Malformed
 
@@ -100,7 +100,7 @@ def judge(asker: Asker, wishes: Wishes, policy: Policy) -> Verdict:
     account = wishes.account or next(iter(given.accounts), None)
     user = wishes.user if wishes.user and given.choose_user else given.user
     group = wishes.group if wishes.group and given.choose_user else given.group
-    findings = (*_allowed(wishes, given), *_named(wishes, given))
+    findings = (*_somebody(given), *_allowed(wishes, given), *_named(wishes, given))
     return Verdict(Identity(user or None, group or None, account), findings)
 
 
@@ -166,6 +166,15 @@ def _nobody(asker: Asker, wishes: Wishes, policy: Policy) -> Verdict:
         fix = f"annotate the namespace with {words.NAMESPACE_USER}, or add it to the table"
         findings.append(Problem("metadata.namespace", sentence, fix))
     return Verdict(identity, tuple(findings))
+
+
+def _somebody(given: Grant) -> Iterator[Finding]:
+    """Whom Slurm would take for another is refused, also where an administrator names them."""
+    for name in filter(None, (given.user, given.group)):
+        try:
+            owner.parse(name)
+        except Malformed as error:
+            yield Problem("metadata.namespace", error.problem, error.fix)
 
 
 def _allowed(wishes: Wishes, given: Grant) -> Iterator[Finding]:

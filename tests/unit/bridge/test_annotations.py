@@ -72,6 +72,9 @@ def test_the_table_above_names_every_annotation() -> None:
         ("timelimit", "an hour", "'a' is no digit"),
         ("gres", "gpu:", "'gpu:' is no resource"),
         ("qos", "  ", "it is empty"),
+        ("user-id", "two words", "'two words' is no name and no number"),
+        ("user-id", "nobody", "nobody is nobody to Slurm, and a job must be somebody's"),
+        ("group-id", "00", "'00' is no name and no number"),
     ],
 )
 def test_a_bad_value_is_refused_with_the_annotation_and_a_fix(

@@ -80,6 +80,13 @@ def test_nobody_takes_what_is_not_theirs(asker: Asker, wishes: Wishes, refused: 
     assert [one.field for one in found.findings] == [f"{JOB}{name}]" for name in refused]
 
 
+@pytest.mark.parametrize("said", ["nobody", "0x0"])
+def test_a_namespace_of_somebody_whom_slurm_takes_for_another_is_refused(said: str) -> None:
+    (found,) = judge(asker("other", slurm_user=said), Wishes(), Policy()).findings
+    assert found.field == "metadata.namespace"
+    assert said in found.sentence
+
+
 def test_who_may_choose_is_whom_they_choose() -> None:
     found = judge(asker("team", "b", "oidc:staff"), Wishes(user="bob", group="g"), POLICY)
     assert found.identity == Identity("bob", "g", None)
