@@ -54,12 +54,16 @@ class Nodes:
 
     known: frozenset[str]
     feasible: frozenset[str]
+    taken: frozenset[str] = frozenset()
+    """Of those that would take them, but for what others have there."""
 
     def without(self, taken: frozenset[str]) -> "Nodes":
-        return Nodes(self.known, self.feasible - taken) if taken else self
+        if not taken:
+            return self
+        return Nodes(self.known, self.feasible - taken, self.feasible & self.known & taken)
 
     def within(self, reached: frozenset[str]) -> "Nodes":
-        return Nodes(self.known, self.feasible & reached)
+        return Nodes(self.known, self.feasible & reached, self.taken & reached)
 
 
 def job(gang: Gang, settings: Settings, identity: Identity, nodes: Nodes) -> JobSpec | Reason:
@@ -70,10 +74,17 @@ def job(gang: Gang, settings: Settings, identity: Identity, nodes: Nodes) -> Job
     spec = msgspec.structs.replace(spec, **_shape(gang, settings))
     choice = choose(nodes.known, nodes.feasible, _least_nodes(gang), spec.max_nodes)
     if isinstance(choice, Reason):
-        return choice
+        return _with_others(choice, len(nodes.taken))
     spec = msgspec.structs.replace(spec, **_where(choice))
     mark = marker(gang, settings, digest(spec))
     return msgspec.structs.replace(spec, admin_comment=mark.write())
+
+
+def _with_others(reason: Reason, taken: int) -> Reason:
+    if not taken:
+        return reason
+    told = f"{reason.sentence}; {taken} would, but others have its ports or its room"
+    return Reason(reason.code, told)
 
 
 def update(spec: JobSpec) -> JobSpec:

@@ -231,6 +231,20 @@ def test_what_slurm_can_never_start_is_not_submitted(gang: Gang, nodes: Nodes, c
     assert found.code == code
 
 
+@pytest.mark.parametrize(
+    ("feasible", "why"),
+    [
+        ("", "none of 2 nodes takes the pods"),
+        ("n1", "none of 2 nodes takes the pods; 1 would, but others have its ports or its room"),
+    ],
+)
+def test_others_that_are_in_the_way_are_told_of(feasible: str, why: str) -> None:
+    left = nodes("n0 n1", feasible).without(frozenset({"n1"}))
+    found = submission.job(gang(), SETTINGS, Identity(), left)
+    assert isinstance(found, Reason)
+    assert found.sentence == why
+
+
 def test_the_job_says_whose_it_is() -> None:
     spec = job(gang(attempt="2"))
     found = marker.ours(Job(1, admin_comment=spec.admin_comment or ""), "blue")
