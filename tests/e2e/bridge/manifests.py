@@ -25,6 +25,17 @@ spec:
 """
 
 
+def more(manifest: str, *, spec: str = "", main: str = "") -> str:
+    """The same pod, with a line more in its spec, and in its container."""
+    with_spec = manifest.replace("\nspec:\n", f"\nspec:\n  {spec}\n", 1) if spec else manifest
+    image = "      image: IMAGE\n"
+    return with_spec.replace(image, f"{image}      {main}\n", 1) if main else with_spec
+
+
+def on(node: str) -> str:
+    return f"nodeSelector: {{kubernetes.io/hostname: {node}}}"
+
+
 def template(indent: int, command: str = "sleep 3", **labels: str) -> str:
     """A pod template for an owner of pods."""
     shown = ", ".join(f"{key}: {value}" for key, value in labels.items())
