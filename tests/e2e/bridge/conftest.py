@@ -1,6 +1,7 @@
 """A Slurm with accounting and the bridge beside it, installed once from their charts."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,14 +18,16 @@ from windlass.testing.local import LocalCluster
 HOME, PODS = "bridge-home", "bridge-pods"
 URGENT = "urgent"
 """A partition of the same nodes, whose jobs may have the places of others."""
-PREEMPTION = f"""
+RULES = f"""
+GresTypes=gpu
+AccountingStorageEnforce=associations
 PreemptType=preempt/partition_prio
 PreemptMode=CANCEL
 PartitionName={URGENT} Nodes=slurm-bridge PriorityTier=10
 """
 VALUES = {
     "bridge": {"enabled": True},
-    "controller": {"extraConf": "GresTypes=gpu" + PREEMPTION},
+    "controller": {"extraConf": RULES},
     "restapi": {"agent": {"enabled": True}},
     "accounting": {"enabled": True},
     "mariadb": {"enabled": True},
@@ -52,6 +55,7 @@ def bridge(operator: Slurm, controllers: None) -> Iterator[Bridge]:
     kubectl("create", "namespace", PODS)
     installed = Bridge(slurm, namespace=PODS)
     slurm.wait_until_idle(1)
+    slurm.run("sacctmgr", "--immediate", "add", "user", "slurm", "account=root")
     installed.install()
     names = [node["metadata"]["name"] for node in kubectl.get("nodes")["items"]]
     installed.give(*names)
@@ -84,6 +88,16 @@ def gpus(
 @pytest.fixture
 def bridged(bridge: Bridge) -> Iterator[Bridged]:
     """An empty managed namespace and an empty queue, before and after."""
+    yield from emptied(bridge)
+
+
+@pytest.fixture
+def elsewhere(bridge: Bridge, namespace: str) -> Iterator[Bridged]:
+    """The same for a namespace that is not managed."""
+    yield from emptied(replace(bridge, namespace=namespace))
+
+
+def emptied(bridge: Bridge) -> Iterator[Bridged]:
     found = Bridged(bridge)
     yield found
     found.clear()
