@@ -3,14 +3,16 @@
 import pytest
 
 from tests.e2e.bridge.manifests import pod
+from windlass.bridge import words
 from windlass.local.errors import CommandFailed
 from windlass.local.waiting import wait_for
-from windlass.testing.bridged import Bridged
+from windlass.testing.bridged import Bridged, job_of, node_of
 
 REFUSED = {
     "an unknown annotation": (pod("p", tme_limit="5"), "tme-limit"),
     "a time limit that is none": (pod("p", timelimit="soon"), "timelimit"),
-    "somebody else's name": (pod("p", user_id="root"), "user-id"),
+    "root's name": (pod("p", user_id="root"), "user-id"),
+    "somebody else's name": (pod("p", user_id="games"), "may not choose the user"),
     "less than its containers request": (pod("p", cpu="1500m", cpu_per_task="1"), "cpu-per-task"),
 }
 
@@ -36,3 +38,24 @@ def test_a_cordoned_node_is_drained_in_slurm_and_comes_back(bridged: Bridged) ->
     finally:
         kubectl("uncordon", node)
     wait_for(lambda: node in bridge.ready(), f"{node} takes jobs again", within=30, every=0.3)
+
+
+def test_a_node_leaves_slurm_when_its_last_job_has_ended_and_comes_back(bridged: Bridged) -> None:
+    kubectl, bridge = bridged.bridge.kubectl, bridged.bridge
+    bridged.apply(pod("last"))
+    running = bridged.wait_phases("Running", 1)["last"]
+    node = node_of(running)
+    kubectl("label", "node", node, f"{words.EXTERNAL_NODE}-")
+    try:
+        wait_for(lambda: "DRAIN" in shown(bridged, node), f"{node} is drained", within=30)
+        assert job_of(running) in bridged.queue()
+        bridged.delete("pod", "last")
+        wait_for(lambda: not shown(bridged, node), f"{node} is gone", within=30, every=0.3)
+    finally:
+        bridge.give(node)
+
+
+def shown(bridged: Bridged, node: str) -> str:
+    """Slurm's states of a node; empty where it has none of this name."""
+    listed = ("sinfo", "--noheader", f"--nodes={node}", "--format=%T", "--Node")
+    return bridged.bridge.slurm.run(*listed).upper()
