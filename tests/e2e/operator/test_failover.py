@@ -56,9 +56,13 @@ def ready(place: Operated, pod: str) -> bool:
     return any(each["type"] == "Ready" and each["status"] == "True" for each in listed)
 
 
+def runs(place: Operated, pod: str) -> bool:
+    return ((place.get("pod", pod) or {}).get("status") or {}).get("phase") == "Running"
+
+
 @pytest.mark.timeout(300)
 def test_jobs_run_on_and_new_ones_start_under_the_backup(pair: Operated) -> None:
-    until(lambda: pair.inside(BACKUP, "slurmctld", "true") == "", "the backup runs")
+    until(lambda: runs(pair, BACKUP), "the backup runs")
     assert ready(pair, PRIMARY)
     assert not ready(pair, BACKUP)
     number = pair.submit("sleep 600", "--ntasks=1")
