@@ -111,6 +111,11 @@ class Operated:
         request = requests.merge_patch(kinds.NODE_SET, self.node_set, change, Anything)
         await self.stage.kube.send(request)
 
+    def counted(self, size: int) -> bool:
+        """Whether the status has as many workers as there are pods, ready or not."""
+        self.operator.check()
+        return self.seen.status().get("replicas") == self.seen.pods.number() == size
+
     def right(self, size: int) -> bool:
         """Whether pods and status show as many workers, all ready and idle in Slurm."""
         self.operator.check()
