@@ -62,7 +62,7 @@ def replace(site: Site) -> str | None:
     name = site.any(site.nodes)
     if name is None or len(site.nodes) < len(CPUS) or name in site.kubelets.lost:
         return None
-    site.kubelets.lost.add(name)
+    site.kubelets.remove(name, clock())
     site.kube.answer(requests.delete(kinds.NODE, Key("", name)))
 
     def end() -> str:

@@ -144,6 +144,13 @@ class Kubelets:
         self.lost.add(node)
         self.mark(node, "Ready", "Unknown")
 
+    def remove(self, node: str, now: float) -> None:
+        """The machine is no more, and whatever ran there; one of the same name tells of it."""
+        self.lost.add(node)
+        for life in self.lives.values():
+            if life.node == node:
+                life.runs, life.ends_at, life.gone_at = False, now, now
+
     def restore(self, node: str, now: float) -> None:
         """Its kubelet is back: first it stops what was taken away meanwhile."""
         there = {pod["metadata"]["uid"] for _, pod in self.kube.all(kinds.POD)}
