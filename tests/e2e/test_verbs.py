@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from windlass.local.bridge import NAMESPACE as BRIDGED
+from windlass.local.bridge import RELEASE as BRIDGE
+from windlass.local.helm import Helm
 from windlass.local.slurm import IMAGES
 from windlass.testing.local import WINDLASS, LocalCluster
 
@@ -112,7 +115,9 @@ def test_an_archive_of_the_users_own_is_loaded_by_its_path(cluster: LocalCluster
     assert missing.stderr == "windlass: there is no image archive nowhere.tar\n"
 
 
-def test_slurm_installs_on_a_cluster_that_windlass_did_not_make(cluster: LocalCluster) -> None:
+def test_slurm_installs_on_a_cluster_that_windlass_did_not_make(
+    cluster: LocalCluster, helm: Helm
+) -> None:
     for image in IMAGES:
         cluster.local("image", "load", image)
     done = subprocess.run(
@@ -126,5 +131,7 @@ def test_slurm_installs_on_a_cluster_that_windlass_did_not_make(cluster: LocalCl
     )
     assert done.returncode == 0, done.stderr
     assert "task 1 on slinky-" in done.stderr
+    cluster.kubectl("delete", "namespace", BRIDGED)  # while there is a bridge that lets pods go
+    helm.uninstall(BRIDGE, "slurm")
     cluster.kubectl("delete", "namespace", "slurm")
     assert json.loads(cluster.folder.record_file.read_bytes())["name"] == cluster.name
