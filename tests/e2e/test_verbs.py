@@ -9,7 +9,7 @@ import pytest
 from windlass.local.bridge import NAMESPACE as BRIDGED
 from windlass.local.bridge import RELEASE as BRIDGE
 from windlass.local.helm import Helm
-from windlass.local.slurm import IMAGES
+from windlass.local.slurm import IMAGES, OPERATOR_NAMESPACE, Slurm
 from windlass.testing.local import WINDLASS, LocalCluster
 
 
@@ -116,8 +116,10 @@ def test_an_archive_of_the_users_own_is_loaded_by_its_path(cluster: LocalCluster
 
 
 def test_slurm_installs_on_a_cluster_that_windlass_did_not_make(
-    cluster: LocalCluster, helm: Helm
+    cluster: LocalCluster, operator: Slurm, helm: Helm
 ) -> None:
+    """The operator of the other stories is there already."""
+    assert operator.kubectl.get("namespace", OPERATOR_NAMESPACE)
     for image in IMAGES:
         cluster.local("image", "load", image)
     done = subprocess.run(
