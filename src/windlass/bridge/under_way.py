@@ -112,7 +112,8 @@ class UnderWay:
     def call(self) -> list[GangKey]:
         """Those for whom there is room by now; they count from this moment on."""
         now, called = self._clock.monotonic(), []
-        for gang, pods in list(self._queue.items()):
+        while self._queue:
+            gang, pods = next(iter(self._queue.items()))
             if not self._has_room(pods):
                 break
             del self._queue[gang]

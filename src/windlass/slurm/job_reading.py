@@ -71,9 +71,7 @@ class JobReading:
         """Read these jobs now: the caller has changed what leaves their state alone."""
         async with self.feed.turn:
             read = await self._single_jobs([str(job_id) for job_id in job_ids])
-            together = _of_one_moment(read, self._states)
-            named = {key: job for job in together.values() for key in job_keys(job)}
-            self.feed.publish(self.feed.table.patch(named))
+            self.feed.publish(self.feed.table.patch(_of_one_moment(read, self._states)))
 
     def submitted(self, job: Job) -> None:
         """Have a new job taken for what the caller knows of it while it has only begun to wait."""
@@ -86,7 +84,7 @@ class JobReading:
             states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
             moved = [key for key, state in states.items() if self._states.get(key) != state]
             submitted = self._known(states, before)
-            known = submitted | self._over(states, moved)
+            known = submitted | self._known_ends(states, moved)
             due = self._refresh_due(states)
             unknown = [key for key in moved if key not in known and self._to_read(states[key])]
             self._restless = self._restless or bool(moved)
@@ -120,7 +118,7 @@ class JobReading:
     def _to_read(self, state: JobState) -> bool:
         return self.thrift.reads_ends or not _over(state)
 
-    def _over(self, states: Mapping[str, JobState], moved: Iterable[str]) -> dict[str, Job]:
+    def _known_ends(self, states: Mapping[str, JobState], moved: Iterable[str]) -> dict[str, Job]:
         """The jobs that have ended and need not be read."""
         items = self.feed.table.items
         over = (key for key in moved if key in items and not self._to_read(states[key]))

@@ -8,12 +8,7 @@ import pytest
 from windlass.local.slurm import Slurm
 from windlass.testing.operated import Operated
 
-CONTROLLER = """
-apiVersion: slinky.slurm.net/v1beta1
-kind: Controller
-metadata: {name: slurm}
-spec: {}
----
+WORKERS = """
 apiVersion: slinky.slurm.net/v1beta1
 kind: NodeSet
 metadata: {name: worker}
@@ -24,6 +19,12 @@ spec:
     resources: {limits: {cpu: 500m, memory: 512Mi}}
   partition: {enabled: true, config: "Default=YES"}
 """
+CONTROLLER = f"""
+apiVersion: slinky.slurm.net/v1beta1
+kind: Controller
+metadata: {{name: slurm}}
+spec: {{}}
+---{WORKERS}"""
 
 
 @pytest.fixture

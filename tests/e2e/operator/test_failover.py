@@ -4,35 +4,26 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.e2e.operator.conftest import WORKERS
 from windlass.testing.operated import Operated, until
 
 PRIMARY, BACKUP = "slurm-controller-0", "slurm-controller-1"
-SHARED = """
+SHARED = f"""
 apiVersion: v1
 kind: PersistentVolumeClaim
-metadata: {name: state}
+metadata: {{name: state}}
 spec:
   accessModes: [ReadWriteMany]
-  resources: {requests: {storage: 1Gi}}
+  resources: {{requests: {{storage: 1Gi}}}}
 ---
 apiVersion: slinky.slurm.net/v1beta1
 kind: Controller
-metadata: {name: slurm}
+metadata: {{name: slurm}}
 spec:
-  ha: {enabled: true}
-  persistence: {existingClaim: state}
+  ha: {{enabled: true}}
+  persistence: {{existingClaim: state}}
   extraConf: SlurmctldTimeout=10
----
-apiVersion: slinky.slurm.net/v1beta1
-kind: NodeSet
-metadata: {name: worker}
-spec:
-  controllerRef: {name: slurm}
-  replicas: 2
-  slurmd:
-    resources: {limits: {cpu: 500m, memory: 512Mi}}
-  partition: {enabled: true, config: "Default=YES"}
-"""
+---{WORKERS}"""
 # With no room for another pod in the namespace, one that is killed stays away.
 FULL = """
 apiVersion: v1
