@@ -39,6 +39,8 @@ class World:
     """With no token."""
     look: Callable[[], object] = field(default=lambda: None, kw_only=True)
     """Lets a Slurm that has no time of its own look at its queue."""
+    split: Callable[[int, int], object] = field(default=lambda _array, _task: None, kw_only=True)
+    """Gives a task of an array a record of its own."""
 
     @property
     def version(self) -> Version:
@@ -93,15 +95,24 @@ def external_job(nodes: list[str], **fields: object) -> JobSpec:
 @contextmanager
 def fake_world(version: Version) -> Iterator[World]:
     fake = fake_slurm()
+    cluster = fake.cluster
+
+    def split(array: int, task: int) -> object:
+        return cluster.split(cluster.jobs[array], task)
+
     with asyncio.Runner() as runner:
-        yield World(runner, *clients(fake, FAKE_TOKENS, version), look=fake.cluster.look)
+        spoken = clients(fake, FAKE_TOKENS, version)
+        yield World(runner, *spoken, look=cluster.look, split=split)
 
 
 @contextmanager
 def real_world(slurm: RealSlurm, version: Version) -> Iterator[World]:
+    def split(array: int, task: int) -> object:
+        return slurm.scontrol("update", f"JobId={array}_{task}", "Comment=differs")
+
     with asyncio.Runner() as runner:
         http = HttpTransport(Address.parse(slurm.url))
-        yield World(runner, *clients(http, real_tokens(slurm), version))
+        yield World(runner, *clients(http, real_tokens(slurm), version), split=split)
         runner.run(http.close())
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.contract.slurm_world import NEWEST, World, external_job, fake_world, real_world
 from windlass.slurm import requests
@@ -20,6 +21,7 @@ from windlass.slurm.errors import (
 )
 from windlass.slurm.model import Node
 from windlass.slurm.specs import JobSpec, NodeUpdate, PartitionSpec, ReservationSpec
+from windlass.slurm.table import job_keys
 from windlass.slurm.versions import SINCE, Feature, Version
 from windlass.slurm.writes import MALFORMED
 from windlass.values.hostlist import expand
@@ -266,6 +268,25 @@ def test_the_states_of_all_jobs_and_of_one(world: World) -> None:
     assert (everything[str(job_id)], one.state.base) == ("RUNNING", "RUNNING")
 
 
+def test_an_array_is_one_call_with_a_record_for_each_task_that_differs_and_one_for_the_rest(
+    world: World,
+) -> None:
+    array = held_batch_job(world, array="1-4")
+    world.split(array, 2)
+
+    records = world.send(requests.job_records(array))
+    alone = world.send(requests.job_records(max(job.id for job in records)))
+    states = {each.key: each.state for each in world.send(requests.job_states())}
+    world.send(requests.cancel(array))
+    rest, second = sorted(records, key=lambda job: job.id)
+    assert (rest.id, rest.array_task_id, second.array_task_id) == (array, None, 2)
+    assert {rest.array_job_id, second.array_job_id} == {array}
+    assert [job.id for job in alone] == [second.id]
+    names = [f"{array}_1", f"{second.id}_2", f"{array}_3", f"{array}_4"]
+    told = {key: job.state for job in records for key in job_keys(job)}
+    assert told == {name: states[name] for name in names}
+
+
 def test_the_list_of_jobs(world: World) -> None:
     job_id = world.running_job(world.nodes(1), name="listed")
     listing = world.send(requests.jobs())
@@ -317,12 +338,16 @@ def test_an_external_job_cannot_be_requeued(world: World) -> None:
 
 def ended_batch_job(world: World) -> int:
     """A batch job that was cancelled before it ran: it needs no slurmd."""
-    spec = JobSpec(
-        name="batch", script="#!/bin/sh\n", directory="/tmp", hold=True, environment=("A=b",)
-    )
-    job_id = world.prepare(requests.submit(spec)).job_id
+    job_id = held_batch_job(world)
     world.prepare(requests.cancel(job_id))
     return job_id
+
+
+def held_batch_job(world: World, array: str | None = None) -> int:
+    script, environment = "#!/bin/sh\n", ("A=b",)
+    base = JobSpec(name="batch", script=script, directory="/tmp", environment=environment)
+    spec = structs.replace(base, hold=True, array=array)
+    return world.prepare(requests.submit(spec)).job_id
 
 
 def test_an_ended_batch_job_is_requeued_and_waits_again(world: World) -> None:

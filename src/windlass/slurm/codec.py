@@ -211,6 +211,10 @@ def one_job(answer: wire.JobsAnswer) -> Job:
     raise Absent("no such job")
 
 
+def job_records(answer: wire.JobsAnswer) -> tuple[Job, ...]:
+    return tuple(map(job, answer.jobs or ()))
+
+
 def job_states(answer: wire.JobStatesAnswer) -> tuple[BriefJob, ...]:
     return _job_states(bytes(answer.jobs))
 

@@ -1,7 +1,8 @@
 """How the copy of all jobs is kept current, without reading more of them than need be.
 
 `jobs/state` is cheap and tells of every job in which state it is. One that changed is read alone,
-which costs what it costs in a list; a list is the dearest call there is.
+which costs what it costs in a list; a list is the dearest call there is. So is an array: read by
+its number it brings every task, ended ones too.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from typing import Final
 from msgspec import structs
 
 from windlass.slurm import requests
+from windlass.slurm.arrays import Arrays, number_of
 from windlass.slurm.errors import Absent
 from windlass.slurm.feed import Feed, Sender
 from windlass.slurm.model import Job
@@ -40,7 +42,7 @@ class Thrift:
     refresh_every: Seconds = REFRESH
     """Between two looks for changes that leave a job's state alone."""
     rarely: int = RARELY
-    """Such a look takes at most one part in so many of the time."""
+    """Such a look takes at most one part in so many of the time, and so does a job array."""
     reads_ends: bool = True
     """Whether a job is read once more when it has ended; otherwise its state is all that changes,
     and one that came and ended between two looks is none."""
@@ -55,6 +57,7 @@ class JobReading:
     slurm: Sender
     clock: Clock
     thrift: Thrift
+    _arrays: Arrays = field(init=False)
     _states: dict[str, JobState] = field(default_factory=dict)
     _submitted: dict[str, Job] = field(default_factory=dict)
     _unread: dict[str, Seconds] = field(default_factory=dict)
@@ -63,6 +66,9 @@ class JobReading:
     """Whether a job has changed its state since; otherwise the list is most likely unchanged."""
     _list_cost: float = 0.0
 
+    def __post_init__(self) -> None:
+        self._arrays = Arrays(self.clock, self.thrift.rarely)
+
     def anew(self) -> None:
         """Have the whole list read next."""
         self._refresh_at = None
@@ -70,7 +76,7 @@ class JobReading:
     async def refresh(self, *job_ids: int | str) -> None:
         """Read these jobs now: the caller has changed what leaves their state alone."""
         async with self.feed.turn:
-            read = await self._single_jobs([str(job_id) for job_id in job_ids])
+            read = await self._single_jobs([number_of(str(job_id)) for job_id in job_ids])
             self.feed.publish(self.feed.table.patch(_of_one_moment(read, self._states)))
 
     def submitted(self, job: Job) -> None:
@@ -89,16 +95,17 @@ class JobReading:
             unknown = [key for key in moved if key not in known and self._to_read(states[key])]
             self._restless = self._restless or bool(moved)
             if due and self._restless:
-                unknown = [*dict.fromkeys([*unknown, *self._not_ended(states)])]
-            few = len(unknown) <= max(FEW, PART * len(states))
+                unknown += self._not_ended(states)
+            numbers = self._arrays.due(unknown, states)
+            few = len(numbers) <= max(FEW, PART * len(states))
             if self._lost or (due and not self._restless) or not few:
                 since = None if moved else self.feed.table.since
                 found = await self._list_jobs(asked_at, since)
             else:
                 gone = [key for key in self.feed.table.items if key not in states]
                 began = self.clock.monotonic()
-                alone = await self._single_jobs([*unknown, *self._waiting_unread(states)])
-                read = _of_one_moment(alone, states)
+                alone = await self._single_jobs([*numbers, *self._waiting_unread(states)])
+                read = self._unread_tasks(states, unknown) | _of_one_moment(alone, states)
                 found = self.feed.table.merge({**known, **read}, gone, asked_at)
                 if due:
                     self._put_off(self.clock.monotonic() - began)
@@ -123,6 +130,14 @@ class JobReading:
         items = self.feed.table.items
         over = (key for key in moved if key in items and not self._to_read(states[key]))
         return {key: structs.replace(items[key], state=states[key]) for key in over}
+
+    def _unread_tasks(
+        self, states: Mapping[str, JobState], unknown: Iterable[str]
+    ) -> dict[str, Job]:
+        """The tasks whose array is not read now, as they were but for their state."""
+        items = self.feed.table.items
+        late = (key for key in unknown if key in items and self._arrays.late(key))
+        return {key: structs.replace(items[key], state=states[key]) for key in late}
 
     def _waiting_unread(self, states: Mapping[str, JobState]) -> list[str]:
         """Jobs that nobody has read yet and that still wait as they were submitted, some of them:
@@ -169,31 +184,35 @@ class JobReading:
             table.confirm(asked_at)
             return []
         table.since = listing.as_of
+        self._arrays.all_read()
         return table.replace({key: job for job in listing.items for key in job_keys(job)}, asked_at)
 
-    async def _single_jobs(self, keys: list[str]) -> dict[str, Job]:
-        found: dict[str, Job] = {}
+    async def _single_jobs(self, numbers: list[str]) -> list[Job]:
+        found: list[Job] = []
         places = asyncio.Semaphore(AT_ONCE)
 
-        async def look(key: str) -> None:
+        async def look(number: str) -> None:
             async with places:
+                began = self.clock.monotonic()
                 try:
-                    found[key] = await self.slurm.send(requests.job(key))
+                    records = await self.slurm.send(requests.job_records(number))
                 except Absent:
                     return
+                found.extend(records)
+                self._arrays.was_read(number, records, began)
 
-        await gathered(look(key) for key in keys)
+        await gathered(look(number) for number in numbers)
         return found
 
 
-def _of_one_moment(read: Mapping[str, Job], states: Mapping[str, JobState]) -> dict[str, Job]:
+def _of_one_moment(read: Iterable[Job], states: Mapping[str, JobState]) -> dict[str, Job]:
     """Jobs that were read one by one, in the states of the last look at all of them.
 
     One that is read later may run by then in the place of another that is still taken for running.
     """
     return {
         key: job if job.state == states[key] else structs.replace(job, state=states[key])
-        for job in read.values()
+        for job in read
         for key in job_keys(job)
         if key in states
     }

@@ -138,7 +138,8 @@ class Job(Struct, frozen=True, gc=False):
 
 
 class BriefJob(Struct, frozen=True, gc=False):
-    """The cheapest answer about a job. An array has one for each task: `12_3`."""
+    """The cheapest answer about a job. An array has one for each task: `12_3`, and from when the
+    task has a number of its own, `15_3`."""
 
     key: str
     state: JobState

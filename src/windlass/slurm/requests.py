@@ -127,9 +127,18 @@ def jobs(since: int | None = None) -> Request[Listing[Job] | None]:
 
 
 def job(job_id: int | str) -> Request[Job]:
-    """One job; a task of an array is `12_3`."""
+    """One job that is no array."""
     path = f"/job/{job_id}"
     return Request("GET", path, wire.JobsAnswer, codec.one_job, absent=NO_JOB, safe=True)
+
+
+def job_records(job_id: int | str) -> Request[tuple[Job, ...]]:
+    """One job, or one task of an array that has a number of its own.
+
+    By the number of an array: every task that has begun, ended ones too, and one for the rest.
+    """
+    path = f"/job/{job_id}"
+    return Request("GET", path, wire.JobsAnswer, codec.job_records, absent=NO_JOB, safe=True)
 
 
 def job_states(job_id: int | None = None) -> Request[tuple[BriefJob, ...]]:

@@ -116,12 +116,15 @@ def by_name(key: Callable[[T], str], items: Iterable[T]) -> dict[str, T]:
 
 
 def job_keys(job: Job) -> tuple[str, ...]:
-    """The names by which `jobs/state` speaks of this record: one for each task of an array."""
+    """The names by which `jobs/state` speaks of this record: one for each task of an array.
+
+    A task that has a record of its own is named by the number of that, not by that of its array.
+    """
     if job.array_job_id is None:
         return (str(job.id),)
     if job.array_task_id is not None:
-        return (f"{job.array_job_id}_{job.array_task_id}",)
-    return tuple(f"{job.array_job_id}_{task}" for task in array_tasks(job.array_tasks))
+        return (f"{job.id}_{job.array_task_id}",)
+    return tuple(f"{job.id}_{task}" for task in array_tasks(job.array_tasks))
 
 
 def array_tasks(text: str) -> list[int]:

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from msgspec import Raw, json
 
-from windlass.slurm import wire
+from windlass.slurm import codec, wire
 from windlass.slurm.call import Response
 from windlass.slurm.errors import Errno
+from windlass.slurm.table import job_keys
 from windlass.testing.fake_allocation import FakeJob
 from windlass.testing.fake_cluster import (
     BASES,
@@ -209,15 +210,16 @@ def get_jobs(slurm: FakeCluster, asked: Asked) -> wire.Answer:
 
 
 def get_job(slurm: FakeCluster, asked: Asked) -> wire.Answer:
-    return wire.JobsAnswer(jobs=[slurm.job(asked.name)], last_update=number(asked.now))
+    return wire.JobsAnswer(jobs=list(slurm.records(asked.name)), last_update=number(asked.now))
 
 
 def get_job_states(slurm: FakeCluster, asked: Asked) -> wire.Answer:
     only = asked.query.get("job_id")
     found = [
-        wire.WireJobState(str(job.job_id), job.job_state)
+        wire.WireJobState(key, job.job_state)
         for job in slurm.jobs.values()
         if only in (None, str(job.job_id))
+        for key in job_keys(codec.job(job))
     ]
     return wire.JobStatesAnswer(jobs=Raw(json.encode(found)))
 
@@ -232,6 +234,8 @@ def submit(slurm: FakeCluster, asked: Asked) -> wire.Answer:
     job.partition, job.flags = wanted.get("partition", "all"), wanted.get("flags", [])
     job.submit_time = number(asked.now)
     change_job(job, wanted)
+    if "array" in wanted:
+        job.array_job_id, job.array_task_string = number(job.job_id), wanted["array"]
     if not (job.hold or slurm.defers):
         slurm.place(job, [])
     return wire.SubmitAnswer(job_id=job.job_id)
@@ -302,12 +306,14 @@ def cancelled(slurm: FakeCluster, job_ids: list[str]) -> list[wire.KillStatus]:
     """Those that could not be cancelled; slurmrestd does not mention the others."""
     faults = []
     for job_id in job_ids:
-        job = slurm.jobs.get(int(job_id))
-        if job is None:
+        if int(job_id) not in slurm.jobs:
             faults.append(wire.KillStatus(job_id, wire.KillFault(Errno.ESLURM_INVALID_JOB_ID)))
-        elif job.job_state not in (["PENDING"], ["RUNNING"]):
+            continue
+        going = (["PENDING"], ["RUNNING"])
+        alive = [job for job in slurm.records(job_id) if job.job_state in going]
+        if not alive:
             faults.append(wire.KillStatus(job_id, wire.KillFault(Errno.ESLURM_ALREADY_DONE)))
-        else:
+        for job in alive:
             slurm.end(job, "CANCELLED")
     return faults
 

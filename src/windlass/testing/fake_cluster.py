@@ -1,6 +1,7 @@
 """The state behind the fake Slurm, and how its jobs get nodes."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -9,6 +10,7 @@ from msgspec import Struct, convert, json, to_builtins
 from windlass.slurm import wire
 from windlass.slurm.call import Response
 from windlass.slurm.errors import Errno
+from windlass.slurm.table import array_tasks
 from windlass.testing.fake_allocation import FakeJob, Held, allocated, free
 from windlass.values.hostlist import expand, fold
 
@@ -72,6 +74,11 @@ class FakeCluster:
             raise Rejected(Errno.ESLURM_INVALID_JOB_ID, 404)
         return self.jobs[int(text)]
 
+    def records(self, text: str) -> list[FakeJob]:
+        """The job of a number; of an array every task that has begun, and the rest as one."""
+        found = [job for job in self.jobs.values() if job.array_job_id == number(int(text))]
+        return found or [self.job(text)]
+
     def users_of(self, name: str) -> list[FakeJob]:
         """The jobs that run on a node."""
         running = (job for job in self.jobs.values() if job.job_state == ["RUNNING"])
@@ -93,6 +100,25 @@ class FakeCluster:
 
     def place(self, job: FakeJob, only: list[str]) -> None:
         """Start a job if there is room for it; `only` names all nodes that can be had, if any."""
+        while job.array_task_string and self.room(job, only):
+            self._start(self.split(job, array_tasks(job.array_task_string)[0]), only)
+        if job.job_state == ["PENDING"]:
+            self._start(job, only)
+
+    def split(self, array: FakeJob, task: int) -> FakeJob:
+        """A record for one task that waits; that of the array is left to the last one."""
+        others = [each for each in array_tasks(array.array_task_string) if each != task]
+        array.array_task_string = ",".join(map(str, others))
+        found = array
+        if others:
+            found = deepcopy(array)
+            found.job_id = self._next_job
+            self._next_job += 1
+            self.jobs[found.job_id] = found
+        found.array_task_id, found.array_task_string = number(task), ""
+        return found
+
+    def _start(self, job: FakeJob, only: list[str]) -> None:
         held = self.room(job, only)
         if held is None:
             job.state_reason = "Resources"
@@ -121,10 +147,12 @@ class FakeCluster:
         """Go through the queue: by priority, then by number; the answer is what starts."""
         waiting = [job for job in self.jobs.values() if job.job_state == ["PENDING"]]
         waiting.sort(key=lambda job: (-job.priority.number, job.job_id))
+        before = self.jobs.keys() - {job.job_id for job in waiting}
         for job in waiting:
             if not job.hold:
                 self.place(job, [])
-        started = [job for job in waiting if job.job_state == ["RUNNING"]]
+        others = (job for job in self.jobs.values() if job.job_id not in before)
+        started = [job for job in others if job.job_state == ["RUNNING"]]
         if started:
             self.touch("jobs")
         return started

@@ -215,6 +215,53 @@ def test_many_jobs_at_once_are_read_as_one_list() -> None:
     play(scenario)
 
 
+def tasks(at: Stage) -> dict[int | None, tuple[str, str]]:
+    """State and nodes of each task; None are those that wait."""
+    every = at.mirror.jobs.table.items.values()
+    return {job.array_task_id: (job.state.base, job.nodes) for job in every}
+
+
+def test_the_tasks_of_a_job_array_are_read_one_by_one_as_they_start() -> None:
+    async def scenario(at: Stage) -> None:
+        cluster = at.fake.cluster
+        array = await at.submit(array="1-8", shared=("none",))
+        await asyncio.sleep(1)
+        running: dict[int | None, tuple[str, str]]
+        running = {task: ("RUNNING", f"w-{task - 1}") for task in (1, 2, 3, 4)}
+        assert tasks(at) == running | {None: ("PENDING", "")}
+        calls = len(at.fake.calls)
+        first = next(job for job in cluster.jobs.values() if job.array_task_id.number == 1)
+        cluster.finish(first.job_id)
+        (started,) = cluster.look()
+        await asyncio.sleep(1)
+        assert (tasks(at)[1], tasks(at)[5]) == (("COMPLETED", "w-0"), ("RUNNING", "w-0"))
+        reads = {call for call in at.fake.calls[calls:] if call.startswith("GET /job/")}
+        assert reads == {f"GET /job/{first.job_id}", f"GET /job/{started.job_id}"}
+        assert f"{array}_5" not in at.mirror.jobs.table.items
+
+    play(scenario)
+
+
+def test_a_long_array_is_read_for_no_more_than_its_part_of_the_time() -> None:
+    async def scenario(at: Stage) -> None:
+        cluster = at.fake.cluster
+        array = await at.submit(array="1-400", shared=("none",))
+        at.mirror.slurm = Slowed(at.slurm, f"/job/{array}", 1.0)
+        await asyncio.sleep(5)
+        reads, lists = at.count(f"GET /job/{array}"), at.count("GET /jobs/")
+        for _ in range(60):
+            ending = next(job for job in cluster.jobs.values() if job.job_state == ["RUNNING"])
+            cluster.finish(ending.job_id)
+            (started,) = cluster.look()
+            await asyncio.sleep(3)
+            assert tasks(at)[int(ending.array_task_id.number)][0] == "COMPLETED"
+            assert tasks(at)[int(started.array_task_id.number)] == ("RUNNING", started.nodes)
+        assert 1 <= at.count(f"GET /job/{array}") - reads <= 9
+        assert at.count("GET /jobs/") == lists
+
+    play(scenario, thrift=Thrift(reads_ends=False))
+
+
 def as_submitted(number: int) -> Job:
     return Job(number, state=JobState.parse(["PENDING"]), admin_comment="as we know it")
 

@@ -57,7 +57,7 @@ def test_array_tasks(text: str, tasks: list[int]) -> None:
 
 def test_an_array_has_the_name_of_each_of_its_tasks() -> None:
     assert job_keys(Job(5)) == ("5",)
-    assert job_keys(Job(7, array_job_id=5, array_task_id=0)) == ("5_0",)
+    assert job_keys(Job(7, array_job_id=5, array_task_id=0)) == ("7_0",)
     assert job_keys(Job(5, array_job_id=5, array_tasks="1-2")) == ("5_1", "5_2")
 
 
