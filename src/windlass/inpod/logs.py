@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 LONGEST = 1 << 16  # a line that is longer comes in pieces
 UNFINISHED = 1.0  # seconds after which a line without an end is taken as it is
-GATHERED = 0.05  # seconds in which lines are gathered, to be printed at once
+GATHERED = 0.25  # seconds in which lines are gathered, to be printed at once
 RECENT_SIZE = 1 << 16
 F_SETPIPE_SZ = 1031  # fcntl has it by name from Python 3.10 on
 
