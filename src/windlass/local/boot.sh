@@ -56,7 +56,8 @@ ctr --namespace k8s.io images import --local /windlass/images/"$PAUSE_ARCHIVE" \
   >> /windlass/logs/containerd.log 2>&1
 # Nodes share one machine: a kubelet follows each cgroup that a job makes, with one core at most.
 keep kubelet env GOMAXPROCS=1 GOGC=200 \
-  /windlass/programs/kubelet --config=/windlass/node/kubelet.json --kubeconfig=/windlass/node/kubelet.conf --hostname-override="$NODE_NAME" \
+  /windlass/programs/kubelet --config=/windlass/node/kubelet.json \
+  --kubeconfig=/windlass/node/kubelet.conf --hostname-override="$NODE_NAME" \
   --node-ip="$NODE_ADDRESS" --node-labels=windlass.local/node=true &
 keep kube-proxy /windlass/programs/kube-proxy --kubeconfig=/windlass/node/kube-proxy.conf \
   --hostname-override="$NODE_NAME" --proxy-mode=iptables --cluster-cidr="$CLUSTER_PODS" \
