@@ -43,8 +43,6 @@ class Pace:
     """The wait after however dear an answer."""
     nudged: Seconds = AT_ONCE
     """After an answer, even when somebody asks for the next one."""
-    patient: bool = False
-    """Whether nobody is heard who asks for the next one after an answer that brought a change."""
     beats: tuple[float, ...] = ()
     """Parts of a second; while something is expected it is asked then and only then."""
     failed_first: Seconds = FAILED_FIRST
@@ -52,9 +50,8 @@ class Pace:
 
 
 QUICK: Final = Pace()
-CALM: Final = Pace(busy=Seconds(1.0), rest=Seconds(3.0), churn=Seconds(3.0), patient=True)
-"""For jobs, where only what they do to nodes matters: whoever sees that on a node asks at once. Not
-where they come and go all the time: each look would find some, and slurmctld starts none then."""
+CALM: Final = Pace(rest=Seconds(3.0), churn=Seconds(3.0))
+"""For jobs, where only what they do to nodes matters: whoever sees that on a node asks at once."""
 STARTS: Final = Pace(
     churn=Seconds(0.4),
     most_load=0.1,
@@ -108,8 +105,6 @@ class Rhythm:
     def _after(self, wait: float, cost: Seconds, *, changing: bool) -> "Rhythm":
         whole = Seconds(max(wait, min(self._breather(cost), self.pace.longest)))
         soonest = min(whole, max(self.pace.nudged, cost)) if self.pace.nudged else 0.0
-        if changing and self.pace.patient:
-            soonest = whole
         return Rhythm(self.pace, whole, changing=changing, soonest=Seconds(soonest))
 
     def _slower(self, most: Seconds) -> float:

@@ -14,7 +14,7 @@ from windlass.slurm.client import Client
 from windlass.slurm.job_reading import USUAL, Thrift
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Node
-from windlass.slurm.pace import CALM, QUICK, STARTS, Pace
+from windlass.slurm.pace import QUICK, STARTS, Pace
 from windlass.slurm.specs import JobSpec, NodeUpdate
 from windlass.slurm.table import Change
 from windlass.slurm.tokens import StaticToken
@@ -553,26 +553,6 @@ def test_an_answer_that_always_takes_longer_is_waited_for_in_the_end() -> None:
         assert at.heard == ["w-1"]
 
     play(scenario)
-
-
-def test_who_is_calm_hears_of_one_job_at_once_and_of_many_a_look_every_few_seconds() -> None:
-    async def scenario(at: Stage) -> None:
-        def states_asked() -> int:
-            return at.count("GET /jobs/state/")
-
-        at.mirror.nodes.subscribe(lambda _: at.mirror.jobs.nudge())
-        await asyncio.sleep(20)
-        job_id = await at.submit()
-        await asyncio.sleep(1)
-        assert at.mirror.jobs.table.items[str(job_id)].state.running
-        before = states_asked()
-        for _ in range(60):
-            at.fake.cluster.finish(job_id)
-            job_id = await at.submit()
-            await asyncio.sleep(1)
-        assert 15 <= states_asked() - before <= 28
-
-    play(scenario, jobs_pace=CALM)
 
 
 def test_a_nudge_asks_without_waiting() -> None:
