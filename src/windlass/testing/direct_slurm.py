@@ -67,13 +67,14 @@ for own in /cgroups/"$0"/*; do
   mkdir "/sys/fs/cgroup/${own##*/}"
   mount --bind "$own" "/sys/fs/cgroup/${own##*/}"
 done
-for place in /run /tmp /etc/slurm /var/spool/slurmd; do
+for place in /run /tmp /etc/slurm; do
   mkdir -p "$place"
   mount -t tmpfs -o mode=755 tmpfs "$place"
 done
 chmod 1777 /tmp
-mkdir -p "/var/log/$0" /var/log/slurm
+mkdir -p "/var/log/$0" /var/log/slurm "/spool/$0" /var/spool/slurmd
 mount --bind "/var/log/$0" /var/log/slurm
+mount --bind "/spool/$0" /var/spool/slurmd
 """
 SERVE_SLURMCTLD: Final = """
 cp /given/* /etc/slurm/
@@ -153,7 +154,7 @@ class DirectSlurm:
     def start(self, within: float = 60) -> None:
         """Return once slurmctld answers and every worker is idle."""
         clear(self.cgroups)
-        for name in ("etc", "log", "state"):
+        for name in ("etc", "log", "spool", "state"):
             (self.folder / name).mkdir(parents=True)
         self._write_files()
         self.contained.start(self._script(), self._binds())
@@ -241,6 +242,7 @@ class DirectSlurm:
         programs = Path(inpod.__path__[0])
         binds = {"opt/windlass": programs, "given": self.folder / "etc"}
         binds |= {"var/log": self.contained.logs, "var/spool/slurmctld": self.folder / "state"}
+        binds["spool"] = self.folder / "spool"  # on a disk, as anywhere
         for host in (SLURMCTLD, *self.workers):
             self.cgroups.make(f"{self.cgroup}/{host}")
             for hierarchy in self.cgroups.v1:
