@@ -22,13 +22,12 @@ class Arrays:
     _late: set[str] = field(default_factory=set)
     """Those of which something has changed since they were read."""
 
-    def due(self, keys: Iterable[str], states: Collection[str]) -> list[str]:
+    def due(self, keys: Iterable[str]) -> list[str]:
         """The numbers to read now so that these jobs are known, those put off before among them."""
-        if self._next:
-            self._forget(states)
         now = self.clock.monotonic()
+        self._next = {number: at for number, at in self._next.items() if at > now}
         wanted = dict.fromkeys([*map(number_of, keys), *self._late])
-        found = [number for number in wanted if self._next.get(number, now) <= now]
+        found = [number for number in wanted if number not in self._next]
         self._late = set(wanted).difference(found)
         return found
 
@@ -43,9 +42,3 @@ class Arrays:
 
     def all_read(self) -> None:
         self._late.clear()
-
-    def _forget(self, states: Collection[str]) -> None:
-        """Drop what slurmctld no longer knows."""
-        there = set(map(number_of, states))
-        self._next = {each: at for each, at in self._next.items() if each in there}
-        self._late &= there

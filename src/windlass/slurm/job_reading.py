@@ -96,7 +96,7 @@ class JobReading:
             self._restless = self._restless or bool(moved)
             if due and self._restless:
                 unknown += self._not_ended(states)
-            numbers = self._arrays.due(unknown, states)
+            numbers = self._arrays.due(unknown)
             few = len(numbers) <= max(FEW, PART * len(states))
             if self._lost or (due and not self._restless) or not few:
                 since = None if moved else self.feed.table.since
@@ -127,17 +127,18 @@ class JobReading:
 
     def _known_ends(self, states: Mapping[str, JobState], moved: Iterable[str]) -> dict[str, Job]:
         """The jobs that have ended and need not be read."""
-        items = self.feed.table.items
-        over = (key for key in moved if key in items and not self._to_read(states[key]))
-        return {key: structs.replace(items[key], state=states[key]) for key in over}
+        over = (key for key in moved if not self._to_read(states[key]))
+        return self._in_new_states(states, over)
 
     def _unread_tasks(
         self, states: Mapping[str, JobState], unknown: Iterable[str]
     ) -> dict[str, Job]:
         """The tasks whose array is not read now, as they were but for their state."""
+        return self._in_new_states(states, filter(self._arrays.late, unknown))
+
+    def _in_new_states(self, states: Mapping[str, JobState], keys: Iterable[str]) -> dict[str, Job]:
         items = self.feed.table.items
-        late = (key for key in unknown if key in items and self._arrays.late(key))
-        return {key: structs.replace(items[key], state=states[key]) for key in late}
+        return {key: structs.replace(items[key], state=states[key]) for key in keys if key in items}
 
     def _waiting_unread(self, states: Mapping[str, JobState]) -> list[str]:
         """Jobs that nobody has read yet and that still wait as they were submitted, some of them:

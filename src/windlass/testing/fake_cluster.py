@@ -109,12 +109,7 @@ class FakeCluster:
         """A record for one task that waits; that of the array is left to the last one."""
         others = [each for each in array_tasks(array.array_task_string) if each != task]
         array.array_task_string = ",".join(map(str, others))
-        found = array
-        if others:
-            found = deepcopy(array)
-            found.job_id = self._next_job
-            self._next_job += 1
-            self.jobs[found.job_id] = found
+        found = self._add(deepcopy(array)) if others else array
         found.array_task_id, found.array_task_string = number(task), ""
         return found
 
@@ -166,7 +161,10 @@ class FakeCluster:
         self.touch("jobs")
 
     def new_job(self) -> FakeJob:
-        job = FakeJob(job_id=self._next_job, job_state=["PENDING"])
+        return self._add(FakeJob(job_state=["PENDING"]))
+
+    def _add(self, job: FakeJob) -> FakeJob:
+        job.job_id = self._next_job
         self._next_job += 1
         self.jobs[job.job_id] = job
         self.touch("jobs")
