@@ -13,6 +13,8 @@ daemon in the foreground.
 - SOCKET: the FIFO, for example /var/log/slurm/slurmctld.log. Made if it is not there, its folder
   too; one that is there is kept, because the daemon may have it open.
 - LOG_FORMAT: `json` (one object a line, the default) or `text` (what the daemon wrote).
+- LOG_BRIEF: with `yes` a line that bears a time, and so is in the daemon's log file, too, is left
+  out unless it is an error.
 - DAEMON: its name; else that of the command, or of the FIFO without its suffix.
 - RECENT: a file that keeps the last errors, for who wants to know why something failed
   (default: SOCKET with `.recent` after it; empty for none, as for a command).
@@ -58,6 +60,7 @@ HANDED_ON = {
     signal.SIGUSR2,
 }
 NOT_STARTED = 127
+GRAVE = ("fatal", "error")
 
 LINE = re.compile(
     r"^(?:\[(?P<time>\d{4}-\d\d-\d\dT[^\]]+)\] ?)?"
@@ -114,6 +117,12 @@ def parsed_sssd(head: re.Match[str], message: str, now: datetime) -> dict[str, o
         "level": SSSD_LEVELS.get(mask, "debug" if detail else "info"),
         "message": f"{head['part']}: {message}",
     }
+
+
+def told_elsewhere(line: str) -> bool:
+    """Whether a line is in the daemon's log file, too, and can be left out."""
+    head = LINE.match(line)
+    return bool(head and head["time"] and head["level"] not in GRAVE)
 
 
 class Daemon:
@@ -261,16 +270,21 @@ class Printer:
         self.source = source
         self.recent = recent
         self.text = os.environ.get("LOG_FORMAT", "json") == "text"
+        self.brief = os.environ.get("LOG_BRIEF") == "yes"
 
     def show(self, batches: Iterable[list[bytes]]) -> None:
         for lines in batches:
             now = datetime.now(timezone.utc)
             for line in (raw.decode(errors="replace").rstrip("\r") for raw in lines):
-                said = self.source.parsed(line, now)
-                if said["level"] in ("fatal", "error"):
-                    self.recent.add(line)
-                print(line if self.text else json.dumps(said))
+                if not (self.brief and told_elsewhere(line)):
+                    self.show_line(line, now)
             sys.stdout.flush()
+
+    def show_line(self, line: str, now: datetime) -> None:
+        said = self.source.parsed(line, now)
+        if said["level"] in GRAVE:
+            self.recent.add(line)
+        print(line if self.text else json.dumps(said))
 
 
 class Child:

@@ -236,6 +236,31 @@ def test_the_daemon_is_called_by_its_command_if_nothing_else_is_said() -> None:
     assert (said["daemon"], said["level"], said["message"]) == ("sh", "fatal", "x")
 
 
+STAMP = "[2026-11-16T05:51:42.366+00:00] "
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (f"{STAMP}sched: Allocate JobId=7", False),
+        (f"{STAMP}warning: it is deprecated", False),
+        (f"{STAMP}debug2: much", False),
+        (f"{STAMP}error: no such node", True),
+        (f"{STAMP}[7.batch] error: no such file", True),
+        (f"{STAMP}fatal: no key", True),
+        ("slurmdbd: fatal: no key", True),
+        ("keeper: slurmctld is ready", True),
+        ("Server listening on :: port 22.", True),
+    ],
+)
+def test_what_the_log_file_has_is_not_told_again_unless_it_is_an_error(
+    line: str, shown: bool
+) -> None:
+    says = f"printf '%s\\n' '{line}' 'the end'"
+    with following("sh", "-c", says, LOG_FORMAT="text", LOG_BRIEF="yes") as logs:
+        assert printed(logs) == (line if shown else "the end")
+
+
 # --- The daemons of a worker or login node -------------------------------------------------------
 
 SSSD_SAID = "(2026-11-16  5:51:42): [be[d]] [sdap_connect] (0x0020): connect failed [111]"

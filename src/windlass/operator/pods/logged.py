@@ -10,6 +10,9 @@ PROGRAM: Final = "logs.py"
 PROGRAMS: Final = "/opt/windlass"
 """Where the pod has our programs."""
 
+BRIEF: Final = {"name": "LOG_BRIEF", "value": "yes"}
+"""For a daemon whose log file another container shows: so nothing is told twice but errors."""
+
 _RUN: Final = f"""if command -v python3 > /dev/null; then
   exec python3 {PROGRAMS}/{PROGRAM} -- "$@"
 fi

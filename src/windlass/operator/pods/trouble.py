@@ -8,7 +8,7 @@ import msgspec
 from windlass.kube.objects import ContainerStatus, Pod
 from windlass.values.reason import Reason
 
-GRAVE: Final = frozenset({"fatal", "error"})
+GRAVE: Final = ("fatal", "error")
 LAST_WORDS: Final = 600
 NO_IMAGE: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName"})
 NOT_MADE: Final = frozenset(

@@ -3,7 +3,8 @@
 initconf      fills /etc/slurm with what was checked, and makes the pipe for the log
 reconfigure   brings changes of the configuration into force, and reports (a sidecar)
 logfile       prints the log (a sidecar)
-slurmctld     under keeper.py, so that it can hand over to a new process of itself
+slurmctld     under keeper.py, so that it can hand over to a new process of itself, and logs.py: its
+              own output has its first words and its errors as JSON lines
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 from windlass.api import names
 from windlass.operator.plan import Body
+from windlass.operator.pods.logged import BRIEF
 from windlass.operator.pods.merge import merge_container
 from windlass.operator.slurmctld import identity
 from windlass.operator.slurmctld.observe import Observed
@@ -23,6 +25,10 @@ LOGS: Final = "/var/log/slurm"
 LOG: Final = f"{LOGS}/slurmctld.log"
 SOCKETS: Final = "/run/slurmctld"
 
+SLURMCTLD: Final = [
+    *("python3", f"{PROGRAMS}/logs.py", "--node", "slurmctld", "--"),
+    *("python3", f"{PROGRAMS}/keeper.py", "--", "slurmctld", "--systemd"),
+]
 # slurmctld must find a pipe, or it would make a file that nobody reads.
 PREPARE: Final = f"""set -eu
 [ -p "$SOCKET" ] || {{ rm -f "$SOCKET"; mkfifo -m 777 "$SOCKET"; }}
@@ -58,7 +64,8 @@ def _slurmctld(observed: Observed) -> Body:
     controller = observed.controller
     base = {
         **_base("slurmctld", observed),
-        "command": ["python3", f"{PROGRAMS}/keeper.py", "--", "slurmctld", "--systemd"],
+        "command": SLURMCTLD,
+        "env": [BRIEF],
         "ports": [_port(PORT_NAME, identity.port(controller))],
         "startupProbe": STARTUP,
         "livenessProbe": LIVENESS,

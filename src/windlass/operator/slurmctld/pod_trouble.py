@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from windlass.kube.objects import ContainerStatus, Pod
-from windlass.operator.pods.trouble import container_statuses
+from windlass.operator.pods.trouble import GRAVE, container_statuses, last_words
 from windlass.values.reason import Reason
 
 OVERDUE: Final = timedelta(seconds=20)
@@ -57,8 +57,9 @@ def _last_words(container: ContainerStatus) -> str:
     end = container.last_state.terminated if container.last_state else None
     if end is None:
         return ""
-    said = [line for line in end.message.strip().splitlines() if line.strip()]
-    last = f": {said[-1]}" if said else ""
+    said = last_words(container).splitlines()
+    grave = [line for line in said if line.startswith(GRAVE)]
+    last = f": {(grave or said)[-1]}" if said else ""
     how = f"signal {end.signal}" if end.signal else f"status {end.exit_code}"
     return f"; it ended with {how}{last}"
 

@@ -6,6 +6,7 @@ from windlass.api import labels, names
 from windlass.api.controller import Controller
 from windlass.api.node_set import NodeSet
 from windlass.operator.keys import SLURM_JWKS
+from windlass.operator.pods.logged import BRIEF
 from windlass.operator.pods.merge import merge_container
 from windlass.operator.workers import words
 from windlass.operator.workers.conf import arguments
@@ -35,7 +36,7 @@ def slurmd(observed: Observed, controller: Controller) -> dict[str, Any]:
         "name": words.CONTAINER,
         "image": observed.site.images.slurmd,
         "args": arguments(node_set, controller),
-        "env": [KEYS, *_topology(), *limits_env(node_set), *_ssh(node_set)],
+        "env": [KEYS, BRIEF, *_topology(), *limits_env(node_set), *_ssh(node_set)],
         "ports": _ports(node_set),
         "startupProbe": _probe("/livez"),
         "livenessProbe": _probe("/livez"),

@@ -53,6 +53,12 @@ UNSCHEDULABLE = {
 }
 
 
+LAST_LINES = """\
+{"daemon": "slurmctld", "level": "fatal", "message": "no key"}
+{"daemon": "keeper", "level": "info", "message": "slurmctld ended with status 1"}
+"""
+
+
 def waiting(reason: str, why: str = "", **last: Any) -> dict[str, Any]:
     state = {"waiting": {"reason": reason, "message": why}}
     end = {"lastState": {"terminated": last}} if last else {}
@@ -80,6 +86,13 @@ def waiting(reason: str, why: str = "", **last: Any) -> dict[str, Any]:
             "container slurmctld of pod slurm-controller-0: back-off 10s; "
             "it ended with status 1: fatal: no key",
             id="crash",
+        ),
+        pytest.param(
+            waiting("CrashLoopBackOff", "back-off 10s", exitCode=1, message=LAST_LINES),
+            "CrashLoopBackOff",
+            "container slurmctld of pod slurm-controller-0: back-off 10s; "
+            "it ended with status 1: fatal: no key",
+            id="crash, told in JSON",
         ),
         pytest.param(
             waiting("CrashLoopBackOff", "back-off", exitCode=137, signal=9),
