@@ -42,7 +42,9 @@ class Pace:
     longest: Seconds = EVER
     """The wait after however dear an answer."""
     nudged: Seconds = AT_ONCE
-    """After an answer, even when somebody asks for the next one."""
+    """After an answer, even when somebody is in a hurry for the next one."""
+    hurried_load: float = 0.5
+    """The part of the time that may be spent on answers for who is in a hurry."""
     beats: tuple[float, ...] = ()
     """Parts of a second; while something is expected it is asked then and only then."""
     failed_first: Seconds = FAILED_FIRST
@@ -50,8 +52,17 @@ class Pace:
 
 
 QUICK: Final = Pace()
-CALM: Final = Pace(rest=Seconds(3.0), churn=Seconds(3.0))
-"""For jobs, where only what they do to nodes matters: whoever sees that on a node asks at once."""
+CALM: Final = Pace(
+    rest=Seconds(3.0),
+    churn=Seconds(3.0),
+    most_load=0.1,
+    longest=Seconds(3.0),
+    nudged=Seconds(0.05),
+    hurried_load=0.1,
+)
+"""For jobs, where only what they do to nodes matters: whoever sees that on a node is in a hurry.
+The answer has every job that slurmctld remembers; where short ones come and go all the time there
+are thousands, and a node changes with each."""
 STARTS: Final = Pace(
     churn=Seconds(0.4),
     most_load=0.1,
@@ -103,13 +114,15 @@ class Rhythm:
         return Rhythm(self.pace, backoff.delay(failures, first=first, cap=cap), failures)
 
     def _after(self, wait: float, cost: Seconds, *, changing: bool) -> "Rhythm":
-        whole = Seconds(max(wait, min(self._breather(cost), self.pace.longest)))
-        soonest = min(whole, max(self.pace.nudged, cost)) if self.pace.nudged else 0.0
-        return Rhythm(self.pace, whole, changing=changing, soonest=Seconds(soonest))
+        pace = self.pace
+        whole = Seconds(max(wait, min(_breather(cost, pace.most_load), pace.longest)))
+        hurried = max(pace.nudged, _breather(cost, pace.hurried_load)) if pace.nudged else 0.0
+        return Rhythm(pace, whole, changing=changing, soonest=Seconds(min(whole, hurried)))
 
     def _slower(self, most: Seconds) -> float:
         return min(most, max(self.pace.busy, self.wait) * self.pace.slowing)
 
-    def _breather(self, cost: Seconds) -> float:
-        """The wait that keeps an answer of this cost within the allowed load."""
-        return cost * (1 - self.pace.most_load) / self.pace.most_load
+
+def _breather(cost: Seconds, load: float) -> float:
+    """The wait that keeps an answer of this cost within the allowed load."""
+    return cost * (1 - load) / load

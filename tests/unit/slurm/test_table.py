@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.slurm.model import Job, Partition
-from windlass.slurm.pace import STARTS, Pace, Rhythm, until_beat
+from windlass.slurm.pace import CALM, STARTS, Pace, Rhythm, until_beat
 from windlass.slurm.table import Table, array_tasks, changes, job_keys
 from windlass.values.clock import Instant, Seconds
 
@@ -92,6 +92,11 @@ def test_who_is_in_a_hurry_waits_as_long_as_the_last_answer_took() -> None:
     hurried = [Rhythm.start(STARTS).after_change(Seconds(cost)).soonest for cost in (0.01, 0.4)]
     assert hurried == [STARTS.nudged, 0.4]
     assert Rhythm.start(Pace()).after_change(Seconds(0.4)).soonest == 0.0
+
+
+def test_who_looks_at_nodes_is_never_in_such_a_hurry_that_jobs_are_read_most_of_the_time() -> None:
+    soonest = [Rhythm.start(CALM).after_change(Seconds(cost)).soonest for cost in (0.001, 0.05, 2)]
+    assert soonest == [CALM.nudged, pytest.approx(0.45), CALM.longest]
 
 
 def test_a_long_queue_is_read_seldom_unless_somebody_is_in_a_hurry() -> None:
