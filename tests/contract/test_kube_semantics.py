@@ -3,6 +3,8 @@
 Controllers rely on these, so the fake has to do them as the real one does.
 """
 
+from ipaddress import IPv4Address
+
 import pytest
 
 from tests.contract.kube_steps import (
@@ -23,6 +25,7 @@ from tests.contract.kube_steps import (
 )
 from tests.contract.kube_world import KubeWorld
 from windlass.kube import kinds, requests
+from windlass.kube.apply import differences
 from windlass.kube.errors import Conflict, Invalid, NotFound, Refused, TooManyRequests, Unavailable
 from windlass.kube.kinds import Kind
 from windlass.kube.meta import PartialObject
@@ -260,6 +263,52 @@ async def some_fields_never_change(client: Talks) -> None:
     await client.send(requests.json_patch(kinds.POD, Key(NS, "fixed-2"), [image], Anything))
 
 
+# --- addresses of Services -----------------------------------------------------------------
+
+PORTS: Json = {"ports": [{"port": 80}]}
+
+
+async def services_have_an_address_from_their_first_moment(client: Talks) -> None:
+    made = await create(client, kinds.SERVICE, named("plain", spec=PORTS))
+    body = {"metadata": {"name": "applied", "namespace": NS}, "spec": PORTS}
+    call = requests.apply(kinds.SERVICE, body, FieldManager("one"), Document)
+    applied = (await client.send(call)).body
+    addresses = [each["spec"]["clusterIP"] for each in (made, applied)]
+    assert len({IPv4Address(address) for address in addresses}) == 2
+    assert made["spec"]["clusterIPs"] == addresses[:1]
+    again = (await client.send(call)).body
+    assert again == applied
+    assert differences(body, again, "one") == ()
+
+
+async def some_services_have_no_address(client: Talks) -> None:
+    headless = await create(client, kinds.SERVICE, named("bare", spec={"clusterIP": "None"}))
+    assert headless["spec"]["clusterIP"] == "None"
+    spec = {"type": "ExternalName", "externalName": "a.example"}
+    alias = await create(client, kinds.SERVICE, named("alias", spec=spec))
+    assert "clusterIP" not in alias["spec"]
+
+
+async def a_service_keeps_its_address(client: Talks) -> None:
+    made = await create(client, kinds.SERVICE, named("stays", spec=PORTS))
+    address, key = made["spec"]["clusterIP"], Key(NS, "stays")
+    body = named("stays", spec={"ports": [{"port": 81}]})
+    replaced = await client.send(requests.replace(kinds.SERVICE, key, body, Document))
+    assert replaced.body["spec"]["clusterIP"] == address
+    headless = requests.merge_patch(kinds.SERVICE, key, {"spec": {"clusterIP": "None"}}, Anything)
+    assert fields_of(await refused(client, headless)) == {"spec.clusterIPs[0]"}
+
+
+async def a_service_gets_and_loses_its_address_with_its_type(client: Talks) -> None:
+    await create(client, kinds.SERVICE, named("turns", spec=PORTS))
+    alias = {"type": "ExternalName", "externalName": "a.example"}
+    turned = await patch(client, kinds.SERVICE, "turns", {"spec": alias})
+    assert "clusterIP" not in turned["spec"]
+    back = {"type": "ClusterIP", "externalName": None}
+    turned = await patch(client, kinds.SERVICE, "turns", {"spec": back})
+    assert IPv4Address(turned["spec"]["clusterIP"])
+
+
 # --- ends ----------------------------------------------------------------------------------
 
 
@@ -349,6 +398,10 @@ SCENARIOS: list[Scenario] = [
     rules_that_are_broken_are_named,
     bodies_that_contradict_the_path_are_refused,
     some_fields_never_change,
+    services_have_an_address_from_their_first_moment,
+    some_services_have_no_address,
+    a_service_keeps_its_address,
+    a_service_gets_and_loses_its_address_with_its_type,
     finalizers_hold_an_object_until_they_are_gone,
     pods_that_may_run_are_given_time,
     a_pod_is_bound_once,

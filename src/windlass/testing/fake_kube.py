@@ -8,9 +8,10 @@ It also is what stands around an API server, as far as tests need it: the garbag
 within the call that deletes an owner, and `tick` lets kubelets and the namespace controller do
 what is due by the clock that was handed in.
 
-It does not: default any field but a few phases; admit, mutate or authorize; check a spec beyond
-`fake_rules.py`, or a custom object against its schema; convert between the versions of a kind;
-merge by a strategic patch; time out Events; know more of apply's lists than `fake_fields.py` says.
+It does not: default any field but a few phases and the addresses of Services; admit, mutate or
+authorize; check a spec beyond `fake_rules.py`, or a custom object against its schema; convert
+between the versions of a kind; merge by a strategic patch; time out Events; know more of apply's
+lists than `fake_fields.py` says.
 """
 
 import asyncio

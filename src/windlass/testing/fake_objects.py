@@ -68,6 +68,7 @@ class Objects:
         self.cuts = 0
         self._now = now
         self._made = 0
+        self._addresses = 0
         self._tables: dict[Kind, Table] = defaultdict(dict)
         self._history: dict[Kind, list[Change]] = defaultdict(list)
         self._dependents: dict[str, dict[tuple[Kind, Key], None]] = defaultdict(dict)
@@ -153,6 +154,11 @@ class Objects:
             number, letter = divmod(number, len(_LETTERS))
             ending += _LETTERS[letter]
         return base + ending
+
+    def fresh_address(self) -> str:
+        """An address for a Service, never the same twice."""
+        self._addresses += 1
+        return f"10.96.{self._addresses // 250}.{self._addresses % 250 + 1}"
 
     def _store(self, kind: Kind, key: Key, body: Json) -> Json:
         self.version += 1

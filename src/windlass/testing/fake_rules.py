@@ -125,6 +125,8 @@ def check_change(kind: Kind, old: Json, new: Json) -> None:
         causes.append(Cause("FieldValueForbidden", "updates to these fields are forbidden", "spec"))
     if kind in (kinds.CONFIG_MAP, kinds.SECRET):
         causes += _kept_data(old, new)
+    if kind == kinds.SERVICE:
+        causes += _kept_address(before, after)
     _refuse(kind, new, causes)
 
 
@@ -143,6 +145,12 @@ def _finalizers(old: Json, new: Json) -> Iterator[Cause]:
     if added and "deletionTimestamp" in old:
         message = f"no new finalizers can be added if the object is being deleted, found {added}"
         yield Cause("FieldValueForbidden", message, "metadata.finalizers")
+
+
+def _kept_address(before: Json, after: Json) -> Iterator[Cause]:
+    had, has = before.get("clusterIP"), after.get("clusterIP")
+    if had and has and had != has:
+        yield _wrong("spec.clusterIPs[0]", "may not change once set")
 
 
 def _kept_data(old: Json, new: Json) -> Iterator[Cause]:

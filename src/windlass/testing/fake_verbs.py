@@ -16,6 +16,7 @@ from windlass.testing import fake_patches as patches
 from windlass.testing import fake_pods as pods
 from windlass.testing import fake_refusals as refusals
 from windlass.testing import fake_rules as rules
+from windlass.testing import fake_services as services
 from windlass.testing import fake_watch as watch
 from windlass.testing.fake_objects import SERVER_OWNED, Json, Objects
 from windlass.testing.fake_served import BORN, MADE_BY_PUT, Place, Served
@@ -138,6 +139,8 @@ def _insert(objects: Objects, call: Call, key: Key, new: Json) -> bytes:
     if call.kind.namespaced:
         _check_namespace(objects, call.kind, key)
     rules.check_new(call.kind, new)
+    if call.kind == kinds.SERVICE:
+        new = services.addressed({}, new, objects.fresh_address)
     if call.served.counts_generations:
         new = {**new, "metadata": {**new["metadata"], "generation": 1}}
     objects.insert(call.kind, key, new)
@@ -266,6 +269,8 @@ def _merged(objects: Objects, call: Call, base: Json, config: Json) -> Json:
 
 
 def _put(objects: Objects, call: Call, live: Json, new: Json) -> bytes:
+    if call.kind == kinds.SERVICE:
+        new = services.addressed(live, new, objects.fresh_address)
     rules.check_change(call.kind, live, new)
     if call.served.counts_generations and _meaning(live) != _meaning(new):
         generation = live["metadata"]["generation"] + 1
