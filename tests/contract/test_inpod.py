@@ -50,6 +50,16 @@ def test_a_change_is_in_force_within_two_seconds(slurm: KeptSlurm) -> None:
     assert time.monotonic() - began < 2
 
 
+@pytest.mark.parametrize("address", ["192.0.2.1", "192.0.2.2", "a-name-that-nobody-knows"])
+def test_slurmctld_takes_up_another_address_whether_or_not_it_leads_anywhere(
+    slurm: KeptSlurm, address: str
+) -> None:
+    text = slurm.conf.replace("(127.0.0.1)", f"({address})")
+    anywhere = text.replace("CommunicationParameters=NoCtldInAddrAny\n", "")
+    name = slurm.publish({"slurm.conf": anywhere})
+    slurm.wait_for_report(inForce=name, ok=True, error=None)
+
+
 def test_a_change_of_another_file_is_a_change(slurm: KeptSlurm) -> None:
     before = slurm.report()["inForce"]
     name = slurm.publish_conf(**{"cgroup.conf": "IgnoreSystemd=yes\n", "go.sh": "#!/bin/sh\n"})

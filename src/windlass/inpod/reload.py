@@ -9,6 +9,8 @@ parser, then into CONF_DIR, then `scontrol reconfigure` is run; slurmctld refuse
 live with and goes on as it was, and the files are put back. What slurmctld took is kept on its
 state volume (`.windlass/last-good`, without keys), and so is the name of what it refused, so that
 a restart does not fall over it. HUP has the candidate looked at again at once, changed or not.
+Others may find slurmctld by the address of a Service; the commands of this program speak to it
+directly, by a copy of the files (`.near` in CONF_DIR), so that no proxy can come in between.
 
 | variable | default | what |
 | --- | --- | --- |
@@ -69,6 +71,7 @@ PARSE_TIME = 3.0  # Slurm waits a minute for a file that is not there
 RECONFIGURE_TIME = 120.0
 REASON_TIME = 2.0  # for the reason of a refusal to come through the log
 STAGE = ".candidate"
+NEAR = ".near"
 MEMORY = ".windlass"
 ETC = Path("/etc/slurm")  # what Slurm takes names in slurm.conf to be below
 RUN = re.compile(
@@ -233,6 +236,17 @@ def setting(files: Files, key: str) -> str | None:
     text = files.get("slurm.conf", b"").decode(errors="replace")
     found = re.findall(rf"^\s*{key}\s*=\s*\"?([^\s\"#]+)", text, re.IGNORECASE | re.MULTILINE)
     return found[-1] if found else None
+
+
+HOST = re.compile(rb"^(\s*SlurmctldHost\s*=\s*[^\s(#]+)\([^)]*\)", re.IGNORECASE | re.MULTILINE)
+
+
+def near(files: Files) -> Files:
+    """The files for those who run beside the only slurmctld; of several any may be the active."""
+    if setting(files, "SlurmctldAddr") is not None:
+        return files
+    text, found = HOST.subn(rb"\1(127.0.0.1)", files.get("slurm.conf", b""))
+    return {**files, "slurm.conf": text} if found == 1 else files
 
 
 # --- Slurm's commands -------------------------------------------------------------------------
@@ -519,7 +533,7 @@ class Watcher:
     error: Error | None = None
 
     def begin(self) -> None:
-        self.files = read(self.place.conf)
+        self.take(read(self.place.conf))
         self.candidate = read_candidate(self.place.candidate)
         self.untried = self.candidate != self.files
         self.errors.mark()
@@ -540,6 +554,11 @@ class Watcher:
 
     def put(self, files: dict[str, bytes]) -> None:
         write(self.place.conf, files)
+        self.take(files)
+
+    def take(self, files: dict[str, bytes]) -> None:
+        """Know the files of slurmctld's folder, and have them for our own commands."""
+        write(self.place.conf / NEAR, near(files))
         self.files = files
 
     def prove(self) -> None:
@@ -682,6 +701,7 @@ def main(words: list[str]) -> int:
     port = int(os.environ.get("REPORT_PORT") or 6821)
     if port:
         serve(report, port)
+    os.environ["SLURM_CONF"] = str(place.conf / NEAR / "slurm.conf")
     watch(Watcher(place, report, errors), bell)
     return 0
 

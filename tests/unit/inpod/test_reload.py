@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.unit.inpod.programs import program, running
-from windlass.inpod.reload import conf_of, explain, fingerprint, keys_of, setting
+from windlass.inpod.reload import conf_of, explain, fingerprint, keys_of, near, setting
 from windlass.local.waiting import wait_for
 from windlass.slurm.key_set import KeySet
 from windlass.testing.ports import free_ports
@@ -33,8 +33,10 @@ show)
   echo "scontrol: error: _parse_next_key: Parsing error at unrecognized key: Foo" >&2
   exit 1;;
 ping)
+  cp "$SLURM_CONF" "$TOP/asked"
   test -e "$TOP/up" && echo "Slurmctld(primary) at here is UP";;
 reconfigure)
+  cp "$SLURM_CONF" "$TOP/asked"
   echo reconfigure >> "$TOP/calls"
   grep -q nope "$TOP/conf/slurm.conf" || exit 0
   echo "[2026-01-01T00:00:00.000] fatal: Invalid node names in partition bad" >> "$TOP/recent"
@@ -227,6 +229,36 @@ def test_a_good_candidate_comes_into_force(pod: Pod) -> None:
         report = pod.report(lambda report: report["inForce"] == second)
     assert (report["ok"], report["error"], pod.conf()) == (True, None, "a=2")
     assert (pod.top / "calls").read_text() == "reconfigure\n"
+
+
+def test_its_own_commands_need_no_service_to_reach_slurmctld(pod: Pod) -> None:
+    pod.candidate(slurm_conf="SlurmctldHost=a(10.96.3.4)")
+    pod.init()
+    with pod.watching():
+        pod.report(lambda report: report["ok"])
+        assert (pod.top / "asked").read_text() == "SlurmctldHost=a(127.0.0.1)"
+        second = pod.candidate(slurm_conf="SlurmctldHost=a(10.96.7.7)\nb=1", more_conf="c=1")
+        pod.report(lambda report: report["inForce"] == second)
+    assert (pod.top / "asked").read_text() == "SlurmctldHost=a(127.0.0.1)\nb=1"
+    assert (pod.top / "conf/.near/more.conf").read_text() == "c=1"
+    assert pod.conf() == "SlurmctldHost=a(10.96.7.7)\nb=1"
+
+
+@pytest.mark.parametrize(
+    ("text", "beside"),
+    [
+        (b"A=1\n slurmctldhost = a(b.c) # x\n", b"A=1\n slurmctldhost = a(127.0.0.1) # x\n"),
+        (b"SlurmctldHost=a\n", b"SlurmctldHost=a\n"),
+        (b"#SlurmctldHost=a(b)\n", b"#SlurmctldHost=a(b)\n"),
+        (b"SlurmctldHost=a(b)\nSlurmctldHost=c(d)\n", b"SlurmctldHost=a(b)\nSlurmctldHost=c(d)\n"),
+        (b"SlurmctldHost=a(b)\nSlurmctldAddr=e\n", b"SlurmctldHost=a(b)\nSlurmctldAddr=e\n"),
+    ],
+)
+def test_only_one_who_is_alone_is_the_one_beside(text: bytes, beside: bytes) -> None:
+    assert near({"slurm.conf": text, "slurm.key": b"k"}) == {
+        "slurm.conf": beside,
+        "slurm.key": b"k",
+    }
 
 
 def test_a_file_that_is_gone_from_the_candidate_goes(pod: Pod) -> None:
