@@ -1,4 +1,4 @@
-"""A Token, an Accounting and a RestApi from beginning to rest, on an API server in memory."""
+"""Controllers, Tokens and the like from beginning to rest, on an API server in memory."""
 
 import asyncio
 from base64 import b64decode, b64encode
@@ -6,14 +6,21 @@ from typing import Any
 
 from tests.unit.operator.staging import NOW, Stage, staged
 from windlass.kube import kinds, requests
+from windlass.kube.objects import Pod
+from windlass.kube.wire import Document
 from windlass.operator.images import Images
 from windlass.operator.reconciler import Room
+from windlass.operator.slurmctld import observe as slurmctld_observe
+from windlass.operator.slurmctld import plan as slurmctld_plan
+from windlass.operator.slurmctld.observe import FreshKeys, Setting
+from windlass.operator.slurmctld.report import Report
 from windlass.operator.slurmdbd import observe as slurmdbd_observe
 from windlass.operator.slurmdbd import plan as slurmdbd_plan
 from windlass.operator.slurmrestd import observe as slurmrestd_observe
 from windlass.operator.slurmrestd import plan as slurmrestd_plan
 from windlass.operator.tokens import observe as tokens_observe
 from windlass.operator.tokens import plan as tokens_plan
+from windlass.operator.world import View
 from windlass.slurm.tokens import claims_of
 from windlass.values.key import Key
 
@@ -27,6 +34,18 @@ ACCOUNTINGS = Room(
 REST_APIS = Room(
     kinds.REST_API, slurmrestd_observe.Observer(Images(), PROGRAMS).observe, slurmrestd_plan.plan
 )
+
+
+async def unheard(_: Pod, __: bytes) -> Report | None:
+    return None
+
+
+async def observe_controller(view: View, document: Document) -> slurmctld_observe.Observed:
+    fresh = FreshKeys(b"s" * 32, b"j" * 32)
+    return await slurmctld_observe.observe(view, document, Setting(), fresh, unheard)
+
+
+CONTROLLERS = Room(kinds.CONTROLLER, observe_controller, slurmctld_plan.plan)
 
 
 def encoded(**data: bytes) -> dict[str, str]:
@@ -45,6 +64,40 @@ async def shown(stage: Stage, kind: Any, name: str) -> tuple[str, str]:
     status = (await stage.live(kind, name))["status"]
     (found,) = (each for each in status["conditions"] if each["type"] == "Ready")
     return found["status"], found["reason"]
+
+
+def test_a_controller_starts_with_the_address_of_its_service_and_follows_it() -> None:
+    async def story() -> None:
+        async with staged(CONTROLLERS) as stage:
+            await stage.create(kinds.CONTROLLER, "c", spec={})
+            for _ in range(2):
+                await stage.reconciler.reconcile(Key("hpc", "c"))
+                await stage.caught_up()
+            assert await stage.live(kinds.STATEFUL_SET, "c-controller")
+            first = await address(stage)
+            assert f"SlurmctldHost=c-controller-0({first})\n" in await conf(stage)
+            await stage.settle("c")
+            assert configured(stage) == 1
+
+            await stage.kube.send(requests.delete(kinds.SERVICE, Key("hpc", "c-controller")))
+            await stage.caught_up()
+            await stage.settle("c")
+            assert await address(stage) != first
+            assert f"SlurmctldHost=c-controller-0({await address(stage)})\n" in await conf(stage)
+            assert configured(stage) == 2
+
+    async def address(stage: Stage) -> str:
+        return str((await stage.live(kinds.SERVICE, "c-controller"))["spec"]["clusterIP"])
+
+    async def conf(stage: Stage) -> str:
+        return str((await stage.live(kinds.CONFIG_MAP, "c-config"))["data"]["slurm.conf"])
+
+    def configured(stage: Stage) -> int:
+        """How often there was a new configuration."""
+        writes = (asked for asked in stage.kube.asked if asked.method != "GET")
+        return sum(asked.path.endswith("/c-config") for asked in writes)
+
+    asyncio.run(story())
 
 
 def test_a_token_rests_until_its_key_or_its_secret_changes() -> None:

@@ -19,6 +19,7 @@ from windlass.operator.slurmctld.defaults import cgroup_conf, gres_conf
 from windlass.operator.slurmctld.files import Content, Files
 from windlass.operator.slurmctld.observe import Observed
 from windlass.operator.slurmctld.past_partitions import Past
+from windlass.operator.slurmctld.services import cluster_ip
 from windlass.operator.slurmctld.slurm_conf import (
     Cluster,
     SlurmConf,
@@ -123,6 +124,7 @@ def _conf(observed: Observed, given: Files) -> SlurmConf:
     cluster = Cluster(
         controller=observed.controller,
         accounting=observed.accounting,
+        address=cluster_ip(observed.service) if observed.service else "",
         node_sets=observed.node_sets,
         files=given,
         jwks=observed.jwks is not None,

@@ -38,14 +38,15 @@ def port(controller: Controller) -> int:
     return port_of(controller.spec.service, names.SLURMCTLD_PORT)
 
 
-def slurm_hosts(controller: Controller) -> Iterator[str]:
+def slurm_hosts(controller: Controller, service: str) -> Iterator[str]:
     """The values of SlurmctldHost: where a slurmctld runs, and how it is reached.
 
-    One alone is reached through its Service, whose name resolves, and to the same address, also
-    while its pod is away. Several have to tell each other apart, so each has a name of its own.
+    One alone is reached through its Service, by whatever leads to it: that is the same, and
+    answers as soon as it can, also while its pod is away. Several have to tell each other apart,
+    so each has a name of its own.
     """
     if replicas(controller) == 1:
-        return (f"{pod}({host(controller)})" for pod in pods(controller))
+        return (f"{pod}({service})" for pod in pods(controller))
     at = controller.metadata
     domain = f"{names.slurmctld_internal(at.name)}.{at.namespace}"
     return (f"{pod}({pod}.{domain})" for pod in pods(controller))

@@ -60,12 +60,19 @@ class Observed:
     jwt_secret: Body | None = None
     config: ConfigMap | None = None
     """What was applied last."""
+    service: Body | None = None
+    """The one that clients use."""
     stateful_set: Body | None = None
     monitor: Body | None = None
     pods: tuple[Pod, ...] = ()
     report: Report | None = None
     named_partitions: frozenset[str] | None = frozenset()
     """Those that jobs name; None where Slurm was asked and did not answer."""
+
+    @property
+    def placed(self) -> bool:
+        """Whether it can be said where clients find slurmctld."""
+        return self.service is not None or self.controller.spec.external
 
     @property
     def keys(self) -> Keys:
@@ -89,6 +96,7 @@ async def observe(
     jwt = await _body(view, Key(at.namespace, used.jwt.name))
     pods = tuple(view.pods(kinds.CONTROLLER, at))
     own = Key(at.namespace, names.slurmctld(at.name))
+    service = view.get(kinds.SERVICE, own)
     stateful_set, monitor = view.get(kinds.STATEFUL_SET, own), view.get(kinds.SERVICE_MONITOR, own)
     return Observed(
         controller=controller,
@@ -105,6 +113,7 @@ async def observe(
         slurm_secret=await _body(view, Key(at.namespace, used.slurm.name)),
         jwt_secret=jwt,
         config=await _config_map(view, Key(at.namespace, names.config(at.name))),
+        service=service.body if service else None,
         stateful_set=stateful_set.body if stateful_set else None,
         monitor=monitor.body if monitor else None,
         pods=pods,

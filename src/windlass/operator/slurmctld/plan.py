@@ -37,24 +37,28 @@ AT_REST: Final = 60.0
 
 
 def plan(observed: Observed, now: datetime) -> Plan:
-    """Services, keys and programs at once; configuration and pod when all they need is there."""
+    """Services, keys and programs at once; configuration and pod when all they need is there.
+
+    The configuration needs the address of a Service, which only the API server can tell.
+    """
     new = [Create(SECRET, body) for body in to_make(observed)]
     made = configuration(observed)
     wait = made if isinstance(made, Reason) else None
     if wait is None and not new:
         wait = missing(observed)
-    good = made if isinstance(made, Configuration) else _last(observed)
+    whole = made if isinstance(made, Configuration) and observed.placed else None
+    good = whole or _last(observed)
     actions = [*new, *_around(observed)]
-    if isinstance(made, Configuration):
-        actions.append(Apply(CONFIG_MAP, config_map(observed, made)))
+    if whole is not None:
+        actions.append(Apply(CONFIG_MAP, config_map(observed, whole)))
     if good is not None and not missing(observed) and not observed.controller.spec.external:
         actions += _running(observed, good)
-    verdicts = judge(observed, wait, None if new or isinstance(made, Reason) else made, now)
+    verdicts = judge(observed, wait, None if new else whole, now)
     told = (
         *news(observed.controller.status.conditions, verdicts, "Sync"),
         *_reconfigured(observed),
     )
-    again = RELOADING if new else _again(observed, good)
+    again = RELOADING if new or not observed.placed else _again(observed, good)
     return Plan((*actions, *told), status(observed, verdicts, now), again)
 
 

@@ -1,5 +1,7 @@
 """The Services before slurmctld."""
 
+from ipaddress import AddressValueError, IPv4Address
+
 from windlass.api import names
 from windlass.api.controller import Controller
 from windlass.kube.kinds import CONTROLLER
@@ -22,6 +24,18 @@ def internal_service(controller: Controller) -> Body:
         headless=True,
     )
     return service(controller.metadata, CONTROLLER, door)
+
+
+def cluster_ip(service: Body) -> str:
+    """The address of a Service that Slurm can use as it is; "" for one without.
+
+    Slurm speaks IPv6 only where it was told to.
+    """
+    found = str((service.get("spec") or {}).get("clusterIP") or "")
+    try:
+        return str(IPv4Address(found))
+    except AddressValueError:  # None for a headless one
+        return ""
 
 
 def client_service(controller: Controller) -> Body:

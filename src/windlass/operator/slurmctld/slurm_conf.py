@@ -53,6 +53,8 @@ class Cluster:
     """All that decides what is in slurm.conf."""
 
     controller: Controller
+    address: str = ""
+    """The Service's; without one it is found by its name."""
     accounting: Accounting | None = None
     node_sets: Sequence[NodeSet] = ()
     files: Files = field(default_factory=Files)
@@ -78,7 +80,7 @@ def slurm_conf(cluster: Cluster) -> SlurmConf:
         return SlurmConf("", broken.faults)
     nodes = node_lines(cluster.node_sets, given, cluster.past)
     sections: tuple[Section, ...] = (
-        ("GENERAL", _general(cluster.controller)),
+        ("GENERAL", _general(cluster)),
         ("LOGGING", _logging()),
         ("PLUGINS & PARAMETERS", _plugins(cluster)),
         ("ACCOUNTING", _accounting(cluster)),
@@ -181,15 +183,18 @@ def _where(given: Document, key: str) -> Where:
 # --- sections -----------------------------------------------------------------------------------
 
 
-def _general(controller: Controller) -> Iterator[Line]:
+def _general(cluster: Cluster) -> Iterator[Line]:
+    controller = cluster.controller
+    # By its address nothing waits for DNS: each task of a job would ask for the name a few times.
+    service = cluster.address or identity.host(controller)
     yield parameter("ClusterName", identity.cluster_name(controller))
     yield parameter("SlurmUser", "slurm")
-    for host in identity.slurm_hosts(controller):
+    for host in identity.slurm_hosts(controller, service):
         yield record("SlurmctldHost", host)
     yield parameter("SlurmctldPort", identity.port(controller))
     if identity.replicas(controller) > 1:
         # Clients find the active one through the Service, which has it alone as ready.
-        yield parameter("SlurmctldAddr", identity.host(controller))
+        yield parameter("SlurmctldAddr", service)
     yield parameter("StateSaveLocation", identity.state_folder(controller))
     yield parameter("SlurmdUser", "root")
     yield parameter("SlurmdPort", names.SLURMD_PORT)

@@ -108,7 +108,7 @@ def _template(observed: Observed, made: Configuration) -> Body:
         "volumes": _volumes(observed),
     }
     if identity.replicas(controller) == 1:
-        # Commands in the pod reach slurmctld although DNS or kube-proxy may not work.
+        # Commands in the pod that go by its name need neither DNS nor kube-proxy.
         alias = {"ip": "127.0.0.1", "hostnames": [identity.host(controller)]}
         spec["hostAliases"] = [alias]
     if (controller.spec.template.spec or {}).get("hostNetwork"):

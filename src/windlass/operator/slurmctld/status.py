@@ -8,6 +8,7 @@ from windlass.operator.judgement import broken, ready, underway
 from windlass.operator.plan import Body
 from windlass.operator.slurmctld import identity
 from windlass.operator.slurmctld.configuration import Configuration
+from windlass.operator.slurmctld.key_secrets import missing
 from windlass.operator.slurmctld.observe import Observed, is_ready
 from windlass.operator.slurmctld.pod_trouble import trouble
 from windlass.operator.slurmctld.report import Complaint
@@ -37,14 +38,19 @@ def judge(
     if wait is not None:
         return broken(_in_force_still(observed, wait), available=serving)
     if made is None:
-        reason = Reason("MakingKeys", "the keys of the cluster are being made")
-        return underway(reason, available=serving)
+        return underway(_making(observed), available=serving)
     if observed.controller.spec.external:
         where = f"{identity.host(observed.controller)}:{identity.port(observed.controller)}"
         return _noted(ready(Reason("External", f"slurmctld runs elsewhere, at {where}")), made)
     if not serving:
         return _starting(observed, made, now)
     return _noted(_running(observed, made), made)
+
+
+def _making(observed: Observed) -> Reason:
+    if missing(observed):
+        return Reason("MakingKeys", "the keys of the cluster are being made")
+    return Reason("MakingService", "the Service of slurmctld is being made")
 
 
 def _starting(observed: Observed, made: Configuration, now: datetime) -> tuple[Verdict, ...]:

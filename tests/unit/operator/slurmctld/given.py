@@ -56,6 +56,7 @@ SETTING = Setting(
 FRESH = FreshKeys(b"s" * 8, b"j" * 8)
 SLURM_SECRET = {"data": {"slurm.key": "a2V5"}}
 JWT_SECRET = {"data": {"jwt.key": "and0"}}
+SLURM_SERVICE = {"metadata": {"name": "slurm-controller"}, "spec": {"clusterIP": "10.96.3.4"}}
 REVISION = "slurm-controller-1"
 RUNNING_SET = {
     "metadata": {"generation": 2},
@@ -64,13 +65,14 @@ RUNNING_SET = {
 
 
 def observed(one: Controller | None = None, **more: Any) -> Observed:
-    """A Controller whose keys are there, before anything else is."""
+    """A Controller whose keys and Service are there, before anything else is."""
     fields: dict[str, Any] = {
         "controller": one or controller(),
         "setting": SETTING,
         "fresh": FRESH,
         "slurm_secret": SLURM_SECRET,
         "jwt_secret": JWT_SECRET,
+        "service": SLURM_SERVICE,
     }
     return Observed(**{**fields, **more})
 

@@ -25,6 +25,11 @@ BASE = "ClusterName=a\nSlurmctldPort=6817\nProlog=a\nPartitionName=p Nodes=ALL\n
             id="slurmctld's port",
         ),
         pytest.param(
+            f"{BASE}SlurmctldHost=a(10.96.3.4)\nSlurmctldAddr=10.96.3.4",
+            (Change("SlurmctldAddr"), Change("SlurmctldHost=a(10.96.3.4)")),
+            id="where slurmctld is found",
+        ),
+        pytest.param(
             f"{BASE}AuthType=auth/munge",
             (Change("AuthType", frozenset({"slurmctld", "slurmd"})),),
             id="how they trust each other",

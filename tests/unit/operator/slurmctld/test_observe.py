@@ -100,6 +100,7 @@ def test_all_that_a_controller_names_is_read() -> None:
             (kinds.SECRET, "slurm-auth-slurm"): secret("slurm-auth-slurm", **{"slurm.key": b"s"}),
             (kinds.SECRET, "mine"): secret("mine", jwt=b"j"),
             (kinds.STATEFUL_SET, "slurm-controller"): body("slurm-controller", spec={}),
+            (kinds.SERVICE, "slurm-controller"): body("slurm-controller", spec={"type": "x"}),
         },
         node_sets=[body("w", spec={"controllerRef": {"name": "slurm"}})],
         running=[pod("slurm-controller-0", ready=False), pod("slurm-controller-1")],
@@ -118,6 +119,8 @@ def test_all_that_a_controller_names_is_read() -> None:
     assert found.jwks == "{}"
     assert found.config is not None
     assert found.stateful_set is not None
+    assert found.service is not None
+    assert found.service["spec"] == {"type": "x"}
     assert found.slurm_secret is not None
     assert found.report == report("f")
     assert asked.asked == [("slurm-controller-1", b"j")]  # the one that serves

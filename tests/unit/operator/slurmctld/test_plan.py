@@ -13,6 +13,7 @@ from tests.unit.operator.slurmctld.given import (
     JWT_SECRET,
     RUNNING_SET,
     SETTING,
+    SLURM_SERVICE,
     accounting,
     config_map,
     controller,
@@ -119,7 +120,7 @@ EVERYTHING = observed(
     },
 )
 WHOLE = {
-    "default": observed(slurm_secret=None, jwt_secret=None),
+    "default": observed(slurm_secret=None, jwt_secret=None, service=None),
     "with-keys": observed(),
     "everything": EVERYTHING,
     "external": observed(
@@ -128,7 +129,8 @@ WHOLE = {
             externalConfig={"host": "head.example", "port": 6817},
             slurmKeyRef={"name": "keys", "key": "slurm.key"},
             jwtKeyRef={"name": "keys", "key": "jwt.key"},
-        )
+        ),
+        service=None,
     ),
     "ha": observed(
         controller(ha={"enabled": True, "backups": 1}, persistence={"existingClaim": "shared"})
@@ -182,6 +184,86 @@ def test_a_new_key_makes_a_new_pod() -> None:
     after = annotations(observed(jwt_secret={"data": {"jwt.key": "bmV3"}}))
     changed = {key for key in before if before[key] != after[key]}
     assert changed == {"slinky.slurm.net/jwt-key-hash"}
+
+
+# --- the Service --------------------------------------------------------------------------------
+
+
+def conf(made: Plan) -> str:
+    (text,) = (body["data"]["slurm.conf"] for body in applied(made, CONFIG_MAP)[1:])
+    return str(text)
+
+
+def test_the_service_is_made_before_the_configuration_that_has_its_address() -> None:
+    made = plan(observed(service=None))
+    assert [body["metadata"]["name"] for body in applied(made, SERVICE)] == [
+        "slurm-controller-internal",
+        "slurm-controller",
+    ]
+    assert [body["metadata"]["name"] for body in applied(made, CONFIG_MAP)] == ["slurm-programs"]
+    assert applied(made, STATEFUL_SET) == []
+    progressing = condition(made, "Progressing")
+    assert (progressing["status"], progressing["reason"]) == ("True", "MakingService")
+    assert made.again == 0.5
+
+
+def test_once_the_service_is_there_all_else_follows_in_one_pass() -> None:
+    made = plan(observed())
+    assert "SlurmctldHost=slurm-controller-0(10.96.3.4)\n" in conf(made)
+    assert len(applied(made, STATEFUL_SET)) == 1
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({"clusterIP": "None"}, id="headless"),
+        pytest.param({"type": "ExternalName"}, id="a name for another name"),
+        pytest.param({"clusterIP": "fd00::1", "clusterIPs": ["fd00::1"]}, id="IPv6 only"),
+        pytest.param({"clusterIP": ""}, id="empty"),
+        pytest.param({}, id="none"),
+    ],
+)
+def test_a_service_without_an_address_for_slurm_is_found_by_its_name(spec: dict[str, Any]) -> None:
+    made = plan(observed(service={"spec": spec}))
+    assert "SlurmctldHost=slurm-controller-0(slurm-controller.lab)\n" in conf(made)
+    assert len(applied(made, STATEFUL_SET)) == 1
+
+
+def test_several_are_told_apart_by_their_names_and_reached_by_the_address() -> None:
+    text = conf(plan(observed(HA)))
+    assert "SlurmctldHost=slurm-controller-1(slurm-controller-1.slurm-controller-internal" in text
+    assert "SlurmctldAddr=10.96.3.4\n" in text
+
+
+def kept(seen: Observed) -> Observed:
+    """Its configuration was applied."""
+    files = {name: str(text) for name, text in wanted(seen).files.items()}
+    return replace(seen, config=config_map("slurm-config", **files))
+
+
+def test_a_running_cluster_gets_the_address_without_a_restart() -> None:
+    by_name = kept(running(service={"spec": {}}))
+    by_address = replace(by_name, service=SLURM_SERVICE)
+    made = plan(by_address)
+
+    assert conf(made) != conf(plan(by_name))
+    assert stateful_set(made) == stateful_set(plan(by_name))
+    assert of(made, Delete) == []
+    assert condition(made, "Progressing")["reason"] == "Reloading"
+    assert condition(made, "Available")["status"] == "True"
+
+
+def test_while_a_service_is_gone_the_configuration_stays_and_then_follows() -> None:
+    before = kept(running())
+    gone = plan(replace(before, service=None))
+    assert [body["metadata"]["name"] for body in applied(gone, CONFIG_MAP)] == ["slurm-programs"]
+    assert stateful_set(gone) == stateful_set(plan(before))
+    assert condition(gone, "Progressing")["reason"] == "MakingService"
+    assert condition(gone, "Available")["status"] == "True"
+
+    back = plan(replace(before, service={"spec": {"clusterIP": "10.96.7.7"}}))
+    assert "(10.96.7.7)" in conf(back)
+    assert stateful_set(back) == stateful_set(plan(before))
 
 
 # --- configuration ------------------------------------------------------------------------------
