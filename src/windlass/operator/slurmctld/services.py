@@ -10,6 +10,8 @@ from windlass.operator.pods.service import Door, service
 from windlass.operator.slurmctld import identity, words
 
 PORT_NAME = "slurmctld"
+OPEN = frozenset({"NodePort", "LoadBalancer"})
+"""Types of Services that are there for machines outside of the cluster."""
 
 
 def internal_service(controller: Controller) -> Body:
@@ -29,9 +31,11 @@ def internal_service(controller: Controller) -> Body:
 def cluster_ip(service: Body) -> str:
     """The address of a Service that Slurm can use as it is; "" for one without.
 
-    Slurm speaks IPv6 only where it was told to.
+    Slurm speaks IPv6 only where it was told to. Who comes from outside cannot use a cluster IP, but
+    may know the name.
     """
-    found = str((service.get("spec") or {}).get("clusterIP") or "")
+    spec = service.get("spec") or {}
+    found = "" if spec.get("type") in OPEN else str(spec.get("clusterIP") or "")
     try:
         return str(IPv4Address(found))
     except AddressValueError:  # None for a headless one

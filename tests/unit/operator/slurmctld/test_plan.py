@@ -219,6 +219,8 @@ def test_once_the_service_is_there_all_else_follows_in_one_pass() -> None:
         pytest.param({"clusterIP": "None"}, id="headless"),
         pytest.param({"type": "ExternalName"}, id="a name for another name"),
         pytest.param({"clusterIP": "fd00::1", "clusterIPs": ["fd00::1"]}, id="IPv6 only"),
+        pytest.param({"type": "NodePort", "clusterIP": "10.96.3.4"}, id="open by a port"),
+        pytest.param({"type": "LoadBalancer", "clusterIP": "10.96.3.4"}, id="open by a balancer"),
         pytest.param({"clusterIP": ""}, id="empty"),
         pytest.param({}, id="none"),
     ],
