@@ -24,7 +24,7 @@ from windlass.slurm.specs import JobSpec, NodeUpdate, PartitionSpec, Reservation
 from windlass.slurm.table import job_keys
 from windlass.slurm.versions import SINCE, Feature, Version
 from windlass.slurm.writes import MALFORMED
-from windlass.values.hostlist import expand
+from windlass.values.hostlist import expand, fold
 
 NO_NODE, NO_JOB = "absent", 4_000_000
 WORLDS = [("fake", NEWEST), *(("real", version) for version in Version)]
@@ -314,14 +314,29 @@ def test_what_only_a_pending_job_takes_is_refused(world: World) -> None:
     assert caught.value.name == "ESLURM_JOB_NOT_PENDING"
 
 
-def test_the_resources_of_a_job(world: World) -> None:
+def test_the_resources_of_a_job_are_in_the_order_of_its_nodes(world: World) -> None:
     able(world, Feature.JOB_RESOURCES)
-    names = world.nodes(2)
-    job_id = world.running_job(names)
+    names = world.nodes(12)
+    job_id = world.running_job([names[11], names[2], names[1]], memory_per_node=100)
 
-    held = world.send(requests.resources(job_id))
+    job, held = world.send(requests.job(job_id)), world.send(requests.resources(job_id))
     world.send(requests.cancel(job_id))
-    assert sorted(each.node for each in held) == names
+    order = [names[1], names[2], names[11]]
+    assert [(each.node, each.memory) for each in held] == [(name, 100) for name in order]
+    assert job.nodes == fold(order)
+    assert (job.reason, job.node_count) == ("None", 3)
+
+
+def test_a_job_that_does_not_run_has_no_resources(world: World) -> None:
+    able(world, Feature.JOB_RESOURCES)
+    waiting, ended = held_batch_job(world), world.running_job(world.nodes(1))
+    world.send(requests.cancel(ended))
+
+    for job_id in (waiting, ended):
+        with pytest.raises(Absent) as caught:
+            world.send(requests.resources(job_id))
+        assert caught.value.name == "ESLURM_JOB_NOT_RUNNING"
+    world.send(requests.cancel(waiting))
 
 
 def test_an_external_job_cannot_be_requeued(world: World) -> None:

@@ -36,6 +36,7 @@ from windlass.slurm.statistics import Diag
 from windlass.slurm.versions import Feature
 
 NO_JOB: Final = frozenset({int(Errno.ESLURM_INVALID_JOB_ID)})
+NOT_RUNNING: Final = NO_JOB | {int(Errno.ESLURM_JOB_NOT_RUNNING)}
 NOT_SIGNALLED: Final = frozenset({int(Errno.EPERM)})
 """What slurmrestd says of a cancel that slurmctld did not hear."""
 NO_NODE: Final = frozenset({int(Errno.ESLURM_INVALID_NODE_NAME)})
@@ -193,10 +194,10 @@ def requeue_jobs(job_ids: Iterable[int]) -> Request[tuple[Outcome, ...]]:
 
 
 def resources(job_id: int) -> Request[tuple[NodeAllocation, ...]]:
-    """What a running job holds on each of its nodes."""
-    path, answer = f"/resources/{job_id}", wire.ResourcesAnswer
+    """What a job holds on each of its nodes, in their order; Absent where it does not run."""
+    path, answer, absent = f"/resources/{job_id}", wire.ResourcesAnswer, NOT_RUNNING
     feature = Feature.JOB_RESOURCES
-    return Request("GET", path, answer, codec.resources, absent=NO_JOB, feature=feature, safe=True)
+    return Request("GET", path, answer, codec.resources, absent=absent, feature=feature, safe=True)
 
 
 def _raise_first(outcomes: Sequence[Outcome]) -> None:

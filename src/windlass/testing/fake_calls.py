@@ -342,6 +342,8 @@ def requeue_jobs(slurm: FakeCluster, asked: Asked) -> wire.Answer:
 
 def get_resources(slurm: FakeCluster, asked: Asked) -> wire.Answer:
     job = slurm.job(asked.name)
+    if job.job_state != ["RUNNING"]:
+        raise Rejected(Errno.ESLURM_JOB_NOT_RUNNING)
     held = [allocation(name, job) for name in expand(job.nodes) if name in slurm.nodes]
     return wire.ResourcesAnswer(nodes=held)
 
