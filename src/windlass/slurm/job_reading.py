@@ -6,7 +6,7 @@ its number it brings every task, ended ones too.
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -51,6 +51,16 @@ class Thrift:
 USUAL: Final = Thrift()
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """In which state all jobs are at a moment."""
+
+    asked_at: Instant
+    states: Mapping[str, JobState]
+    moved: Sequence[str]
+    """Those that were in another state at the last look, or not there."""
+
+
 @dataclass(slots=True)
 class JobReading:
     feed: Feed[Job]
@@ -58,7 +68,7 @@ class JobReading:
     clock: Clock
     thrift: Thrift
     _arrays: Arrays = field(init=False)
-    _states: dict[str, JobState] = field(default_factory=dict)
+    _states: Mapping[str, JobState] = field(default_factory=dict)
     _submitted: dict[str, Job] = field(default_factory=dict)
     _unread: dict[str, Seconds] = field(default_factory=dict)
     _refresh_at: Seconds | None = None
@@ -86,61 +96,75 @@ class JobReading:
     async def poll(self) -> bool:
         async with self.feed.turn:
             before = set(self._submitted)
-            asked_at = self.clock.now()
-            states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
-            moved = [key for key, state in states.items() if self._states.get(key) != state]
-            submitted = self._known(states, before)
-            known = submitted | self._known_ends(states, moved)
-            due = self._refresh_due(states)
-            unknown = [key for key in moved if key not in known and self._to_read(states[key])]
-            self._restless = self._restless or bool(moved)
-            if due and self._restless:
-                unknown += self._not_ended(states)
+            look = await self._look()
+            submitted = self._known(look, before)
+            known = submitted | self._known_ends(look)
+            due = self._refresh_due(look)
+            unknown = self._unknown(look, known, due=due)
             numbers = self._arrays.due(unknown)
-            few = len(numbers) <= max(FEW, PART * len(states))
+            few = len(numbers) <= max(FEW, PART * len(look.states))
             if self._lost or (due and not self._restless) or not few:
-                since = None if moved else self.feed.table.since
-                found = await self._list_jobs(asked_at, since)
+                found = await self._list_jobs(look)
             else:
-                gone = [key for key in self.feed.table.items if key not in states]
                 began = self.clock.monotonic()
-                alone = await self._single_jobs([*numbers, *self._waiting_unread(states)])
-                read = self._unread_tasks(states, unknown) | _of_one_moment(alone, states)
-                found = self.feed.table.merge({**known, **read}, gone, asked_at)
+                read = await self._read_jobs(look, numbers, unknown)
+                found = self._merge(look, {**known, **read})
                 if due:
                     self._put_off(self.clock.monotonic() - began)
-            self._states = states
+            self._states = look.states
             self._unread |= dict.fromkeys(submitted, Seconds(self.clock.monotonic() + UNREAD))
             self.feed.publish(found)
             return bool(found)
 
-    def _known(self, states: Mapping[str, JobState], before: set[str]) -> dict[str, Job]:
+    async def _look(self) -> Look:
+        asked_at = self.clock.now()
+        states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
+        moved = [key for key, state in states.items() if self._states.get(key) != state]
+        return Look(asked_at, states, moved)
+
+    def _unknown(self, look: Look, known: Container[str], *, due: bool) -> list[str]:
+        """The jobs to read: those that changed, and where a refresh is due all that go on."""
+        unknown = [
+            key for key in look.moved if key not in known and self._to_read(look.states[key])
+        ]
+        self._restless = self._restless or bool(look.moved)
+        if due and self._restless:
+            unknown += self._not_ended(look)
+        return unknown
+
+    async def _read_jobs(
+        self, look: Look, numbers: Iterable[str], unknown: Iterable[str]
+    ) -> dict[str, Job]:
+        """The tasks whose array is not read now are as they were but for their state."""
+        alone = await self._single_jobs([*numbers, *self._waiting_unread(look)])
+        late = self._in_new_states(look, filter(self._arrays.late, unknown))
+        return late | _of_one_moment(alone, look.states)
+
+    def _merge(self, look: Look, jobs: Mapping[str, Job]) -> list[Change[Job]]:
+        gone = [key for key in self.feed.table.items if key not in look.states]
+        return self.feed.table.merge(jobs, gone, look.asked_at)
+
+    def _known(self, look: Look, before: set[str]) -> dict[str, Job]:
         """The new jobs that need not be read. What was submitted `before` Slurm was asked, and is
         not there, has gone."""
         new, self._submitted = self._submitted, {}
-        for key in new.keys() - before - states.keys():
+        for key in new.keys() - before - look.states.keys():
             self._submitted[key] = new[key]
-        return {key: job for key, job in new.items() if states.get(key) == job.state}
+        return {key: job for key, job in new.items() if look.states.get(key) == job.state}
 
     def _to_read(self, state: JobState) -> bool:
         return self.thrift.reads_ends or not _over(state)
 
-    def _known_ends(self, states: Mapping[str, JobState], moved: Iterable[str]) -> dict[str, Job]:
+    def _known_ends(self, look: Look) -> dict[str, Job]:
         """The jobs that have ended and need not be read."""
-        over = (key for key in moved if not self._to_read(states[key]))
-        return self._in_new_states(states, over)
+        over = (key for key in look.moved if not self._to_read(look.states[key]))
+        return self._in_new_states(look, over)
 
-    def _unread_tasks(
-        self, states: Mapping[str, JobState], unknown: Iterable[str]
-    ) -> dict[str, Job]:
-        """The tasks whose array is not read now, as they were but for their state."""
-        return self._in_new_states(states, filter(self._arrays.late, unknown))
-
-    def _in_new_states(self, states: Mapping[str, JobState], keys: Iterable[str]) -> dict[str, Job]:
-        items = self.feed.table.items
+    def _in_new_states(self, look: Look, keys: Iterable[str]) -> dict[str, Job]:
+        items, states = self.feed.table.items, look.states
         return {key: structs.replace(items[key], state=states[key]) for key in keys if key in items}
 
-    def _waiting_unread(self, states: Mapping[str, JobState]) -> list[str]:
+    def _waiting_unread(self, look: Look) -> list[str]:
         """Jobs that nobody has read yet and that still wait as they were submitted, some of them:
         by now Slurm says why."""
         now, found = self.clock.monotonic(), list[str]()
@@ -148,7 +172,7 @@ class JobReading:
             if due > now or len(found) == SOME:
                 break
             del self._unread[key]
-            if key in states and states[key].pending:
+            if key in look.states and look.states[key].pending:
                 found.append(key)
         return found
 
@@ -157,10 +181,10 @@ class JobReading:
         """Whether only the whole list will do: at first, and after a silence."""
         return self._refresh_at is None or self.feed.table.unknown_since is not None
 
-    def _refresh_due(self, states: Mapping[str, JobState]) -> bool:
+    def _refresh_due(self, look: Look) -> bool:
         """Whether it is time to look for what `jobs/state` does not tell."""
         at = self._refresh_at
-        return bool(states) and at is not None and self.clock.monotonic() >= at
+        return bool(look.states) and at is not None and self.clock.monotonic() >= at
 
     def _put_off(self, cost: float) -> None:
         """The next look for it; the dearer this one was, the later."""
@@ -168,25 +192,26 @@ class JobReading:
         wait = max(self.thrift.refresh_every, cost * self.thrift.rarely)
         self._refresh_at = Seconds(self.clock.monotonic() + wait)
 
-    def _not_ended(self, states: Mapping[str, JobState]) -> list[str]:
+    def _not_ended(self, look: Look) -> list[str]:
         """The jobs that have not ended, each by one of its names: most of a list may have."""
         items = self.feed.table.items
-        alive = (key for key, state in states.items() if key in items and not _over(state))
+        alive = (key for key, state in look.states.items() if key in items and not _over(state))
         return list({items[key].id: key for key in alive}.values())
 
-    async def _list_jobs(self, asked_at: Instant, since: int | None) -> list[Change[Job]]:
+    async def _list_jobs(self, look: Look) -> list[Change[Job]]:
         """Every job with everything, unless nothing at all has changed. The dearest call."""
         began, table = self.clock.monotonic(), self.feed.table
-        listing = await self.slurm.send(requests.jobs(since))
+        listing = await self.slurm.send(requests.jobs(None if look.moved else table.since))
         if listing is not None:
             self._list_cost = self.clock.monotonic() - began
         self._put_off(self._list_cost)
         if listing is None:
-            table.confirm(asked_at)
+            table.confirm(look.asked_at)
             return []
         table.since = listing.as_of
         self._arrays.all_read()
-        return table.replace({key: job for job in listing.items for key in job_keys(job)}, asked_at)
+        every = {key: job for job in listing.items for key in job_keys(job)}
+        return table.replace(every, look.asked_at)
 
     async def _single_jobs(self, numbers: list[str]) -> list[Job]:
         found: list[Job] = []
