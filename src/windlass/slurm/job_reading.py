@@ -5,8 +5,7 @@ which costs what it costs in a list; a list is the dearest call there is. So is 
 its number it brings every task, ended ones too.
 """
 
-import asyncio
-from collections.abc import Awaitable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,6 +13,7 @@ from msgspec import structs
 
 from windlass.slurm import requests
 from windlass.slurm.arrays import Arrays, number_of
+from windlass.slurm.at_once import for_each
 from windlass.slurm.errors import Absent
 from windlass.slurm.feed import Feed, Sender
 from windlass.slurm.model import Job
@@ -27,7 +27,6 @@ PART: Final = 0.35
 """More than this part of all jobs is read as the whole list: fewer calls, and not much dearer."""
 SOME: Final = 64
 """So many that wait are read besides."""
-AT_ONCE: Final = 8
 RARELY: Final = 20
 """The list of all jobs takes at most one part in so many of the time."""
 UNREAD: Final = Seconds(3.0)
@@ -213,21 +212,19 @@ class JobReading:
         every = {key: job for job in listing.items for key in job_keys(job)}
         return table.replace(every, look.asked_at)
 
-    async def _single_jobs(self, numbers: list[str]) -> list[Job]:
+    async def _single_jobs(self, numbers: Iterable[str]) -> list[Job]:
         found: list[Job] = []
-        places = asyncio.Semaphore(AT_ONCE)
 
         async def look(number: str) -> None:
-            async with places:
-                began = self.clock.monotonic()
-                try:
-                    records = await self.slurm.send(requests.job_records(number))
-                except Absent:
-                    return
-                found.extend(records)
-                self._arrays.was_read(number, records, began)
+            began = self.clock.monotonic()
+            try:
+                records = await self.slurm.send(requests.job_records(number))
+            except Absent:
+                return
+            found.extend(records)
+            self._arrays.was_read(number, records, began)
 
-        await gathered(look(number) for number in numbers)
+        await for_each(numbers, look)
         return found
 
 
@@ -246,11 +243,3 @@ def _of_one_moment(read: Iterable[Job], states: Mapping[str, JobState]) -> dict[
 
 def _over(state: JobState) -> bool:
     return state.ended and not state.completing
-
-
-async def gathered(work: Iterable[Awaitable[None]]) -> None:
-    """Wait for all; the first SlurmError is raised as itself, after the others have ended."""
-    answers = await asyncio.gather(*work, return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException):
-            raise answer
