@@ -16,7 +16,8 @@ from windlass.slurm.arrays import Arrays, number_of
 from windlass.slurm.at_once import for_each
 from windlass.slurm.errors import Absent
 from windlass.slurm.feed import Feed, Sender
-from windlass.slurm.model import Job
+from windlass.slurm.model import Job, NodeAllocation
+from windlass.slurm.starts import Starts
 from windlass.slurm.table import Change, job_keys
 from windlass.values.clock import Clock, Instant, Seconds
 from windlass.values.states import JobState
@@ -45,6 +46,9 @@ class Thrift:
     reads_ends: bool = True
     """Whether a job is read once more when it has ended; otherwise its state is all that changes,
     and one that came and ended between two looks is none."""
+    reads_starts: bool = True
+    """Whether a job that is known is read once more when it has started; otherwise it is asked only
+    for what it holds, where Slurm can say that."""
 
 
 USUAL: Final = Thrift()
@@ -67,6 +71,7 @@ class JobReading:
     clock: Clock
     thrift: Thrift
     _arrays: Arrays = field(init=False)
+    _starts: Starts = field(init=False)
     _states: Mapping[str, JobState] = field(default_factory=dict)
     _submitted: dict[str, Job] = field(default_factory=dict)
     _unread: dict[str, Seconds] = field(default_factory=dict)
@@ -77,6 +82,7 @@ class JobReading:
 
     def __post_init__(self) -> None:
         self._arrays = Arrays(self.clock, self.thrift.rarely)
+        self._starts = Starts(self.slurm)
 
     def anew(self) -> None:
         """Have the whole list read next."""
@@ -92,12 +98,17 @@ class JobReading:
         """Have a new job taken for what the caller knows of it while it has only begun to wait."""
         self._submitted[str(job.id)] = job
 
+    def held(self, number: int) -> tuple[NodeAllocation, ...] | None:
+        """What a job holds that runs, where it was asked for that when it started."""
+        return self._starts.held.get(str(number))
+
     async def poll(self) -> bool:
         async with self.feed.turn:
             before = set(self._submitted)
             look = await self._look()
-            submitted = self._known(look, before)
-            known = submitted | self._known_ends(look)
+            new = self._new(look, before)
+            submitted = {key: job for key, job in new.items() if look.states[key] == job.state}
+            known = submitted | self._known_ends(look) | await self._known_starts(look, new)
             due = self._refresh_due(look)
             unknown = self._unknown(look, known, due=due)
             numbers = self._arrays.due(unknown)
@@ -128,7 +139,7 @@ class JobReading:
         ]
         self._restless = self._restless or bool(look.moved)
         if due and self._restless:
-            unknown += self._not_ended(look)
+            unknown += [key for key in self._not_ended(look) if key not in known]
         return unknown
 
     async def _read_jobs(
@@ -143,13 +154,13 @@ class JobReading:
         gone = [key for key in self.feed.table.items if key not in look.states]
         return self.feed.table.merge(jobs, gone, look.asked_at)
 
-    def _known(self, look: Look, before: set[str]) -> dict[str, Job]:
-        """The new jobs that need not be read. What was submitted `before` Slurm was asked, and is
-        not there, has gone."""
+    def _new(self, look: Look, before: set[str]) -> dict[str, Job]:
+        """What was submitted and is there. What was `before` Slurm was asked, and is not, has
+        gone."""
         new, self._submitted = self._submitted, {}
         for key in new.keys() - before - look.states.keys():
             self._submitted[key] = new[key]
-        return {key: job for key, job in new.items() if look.states.get(key) == job.state}
+        return {key: job for key, job in new.items() if key in look.states}
 
     def _to_read(self, state: JobState) -> bool:
         return self.thrift.reads_ends or not _over(state)
@@ -158,6 +169,19 @@ class JobReading:
         """The jobs that have ended and need not be read."""
         over = (key for key in look.moved if not self._to_read(look.states[key]))
         return self._in_new_states(look, over)
+
+    async def _known_starts(self, look: Look, new: Mapping[str, Job]) -> dict[str, Job]:
+        """The jobs that have started and need not be read. They are not counted: to ask for all of
+        them costs less than the list."""
+        if self._lost:
+            self._starts.forget()
+            return {}
+        self._starts.keep(look.moved, look.states)
+        if self.thrift.reads_starts:
+            return {}
+        items = self.feed.table.items
+        waited = {key: job for key in look.moved if (job := items.get(key) or new.get(key))}
+        return await self._starts.read(waited, look.states, look.asked_at)
 
     def _in_new_states(self, look: Look, keys: Iterable[str]) -> dict[str, Job]:
         items, states = self.feed.table.items, look.states

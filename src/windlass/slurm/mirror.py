@@ -2,6 +2,8 @@
 
     nodes, partitions, reservations   GET ?update_time=   304 while nothing changed
     jobs                              GET jobs/state      then the few that changed, one by one
+    jobs that start                   GET resources       in the place of all of the job, for the
+                                                          thrifty who know the rest
     a pulse                           GET ping            while nodes are not answered: elsewhere
                                                           slurmrestd takes 10 s to notice that
                                                           slurmctld is away
@@ -25,7 +27,7 @@ from windlass.slurm.controller_clock import ControllerClock
 from windlass.slurm.errors import SlurmError
 from windlass.slurm.feed import Feed, Sender
 from windlass.slurm.job_reading import USUAL, JobReading, Thrift
-from windlass.slurm.model import Job, Listing, Node, Partition, Reservation
+from windlass.slurm.model import Job, Listing, Node, NodeAllocation, Partition, Reservation
 from windlass.slurm.pace import QUICK, SLOW, Pace, Rhythm, until_beat
 from windlass.slurm.table import by_name
 from windlass.values.clock import Clock, Seconds
@@ -162,6 +164,10 @@ class Mirror:
     def submitted(self, job: Job) -> None:
         """Have a new job taken for what the caller knows of it while it has only begun to wait."""
         self._reading.submitted(job)
+
+    def held(self, number: int) -> tuple[NodeAllocation, ...] | None:
+        """What a job holds that runs, where it was asked for that when it started."""
+        return self._reading.held(number)
 
     # --- Is anybody there, and what time is it there ---------------------------------------
 

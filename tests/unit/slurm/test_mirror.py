@@ -8,9 +8,10 @@ from typing import TypeVar
 
 import pytest
 
-from windlass.slurm import requests
+from windlass.slurm import requests, wire
 from windlass.slurm.call import Request
 from windlass.slurm.client import Client
+from windlass.slurm.errors import Absent, Refused, SlurmError, Unsupported
 from windlass.slurm.job_reading import USUAL, Thrift
 from windlass.slurm.mirror import Mirror
 from windlass.slurm.model import Job, Node
@@ -39,7 +40,7 @@ class Stage:
         await self.slurm.send(requests.update_node(name, update))
 
     async def submit(self, **fields: object) -> int:
-        spec = JobSpec(external=True, nodes="1", **fields)  # type: ignore[arg-type]
+        spec = JobSpec(**{"external": True, "nodes": "1", **fields})  # type: ignore[arg-type]
         return (await self.slurm.send(requests.submit(spec))).job_id
 
     def count(self, call: str) -> int:
@@ -69,6 +70,23 @@ class Slowed:
         return answer
 
 
+@dataclass(slots=True)
+class Silent:
+    """A client of a Slurm that does not say what jobs hold."""
+
+    slurm: Client
+    error: SlurmError | None = None
+    asked: int = 0
+
+    async def send(self, request: Request[R]) -> R:
+        if not request.path.startswith("/resources/"):
+            return await self.slurm.send(request)
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        return request.reader(wire.ResourcesAnswer())
+
+
 @asynccontextmanager
 async def stage(
     nodes: int = 4, *, jobs_pace: Pace = QUICK, thrift: Thrift = USUAL
@@ -94,11 +112,12 @@ async def stage(
 def play(
     scenario: Callable[[Stage], Awaitable[None]],
     *,
+    nodes: int = 4,
     jobs_pace: Pace = QUICK,
     thrift: Thrift = USUAL,
 ) -> None:
     async def main() -> None:
-        async with stage(jobs_pace=jobs_pace, thrift=thrift) as made:
+        async with stage(nodes, jobs_pace=jobs_pace, thrift=thrift) as made:
             await scenario(made)
 
     run(main())
@@ -291,6 +310,168 @@ def test_a_new_job_that_runs_by_then_is_read() -> None:
         assert (shown.state.running, shown.admin_comment) == (True, "")
 
     play(scenario)
+
+
+# --- Starts that are not read ---------------------------------------------------------------
+
+PLACES = Thrift(reads_starts=False)
+
+
+async def waiting(at: Stage) -> int:
+    """A job that waits, and that the mirror knows."""
+    job_id = await at.submit(hold=True)
+    await asyncio.sleep(1)
+    assert at.mirror.jobs.table.items[str(job_id)].state.pending
+    return job_id
+
+
+async def begin(at: Stage, job_id: int) -> Job:
+    at.fake.cluster.jobs[job_id].hold = False
+    at.fake.cluster.look()
+    await asyncio.sleep(1)
+    return at.mirror.jobs.table.items[str(job_id)]
+
+
+def test_a_new_job_that_runs_by_then_is_only_asked_for_its_place() -> None:
+    async def scenario(at: Stage) -> None:
+        number = await at.submit(nodes="3")
+        at.mirror.submitted(as_submitted(number))
+        asked_at = int(at.clock.now())
+        await asyncio.sleep(1)
+        shown = at.mirror.jobs.table.items[str(number)]
+        assert (shown.state.base, shown.admin_comment) == ("RUNNING", "as we know it")
+        assert (shown.nodes, shown.node_count) == ("w-[0-2]", 3)
+        assert shown.started_at in (asked_at, asked_at + 1)
+        held = at.mirror.held(number) or ()
+        assert [each.node for each in held] == ["w-0", "w-1", "w-2"]
+        assert (at.count(f"GET /resources/{number}"), at.count(f"GET /job/{number}")) == (1, 0)
+        assert at.heard.count(str(number)) == 1
+
+    play(scenario, thrift=PLACES)
+
+
+def test_a_job_that_was_read_while_it_waited_is_not_read_when_it_starts() -> None:
+    async def scenario(at: Stage) -> None:
+        job_id = await at.submit(name="mine", hold=True)
+        at.fake.cluster.jobs[job_id].start_time = wire.Number(set=True, number=7)  # expected
+        await asyncio.sleep(1)
+        assert at.mirror.jobs.table.items[str(job_id)].started_at == 7
+        reads = at.count(f"GET /job/{job_id}")
+        shown = await begin(at, job_id)
+        assert (shown.name, shown.state.base, shown.nodes) == ("mine", "RUNNING", "w-0")
+        assert (shown.reason, shown.started_at) == ("None", int(at.clock.now()) - 1)
+        assert at.count(f"GET /job/{job_id}") == reads
+
+    play(scenario, thrift=PLACES)
+
+
+def test_the_rest_of_a_job_that_started_comes_with_a_later_look() -> None:
+    async def scenario(at: Stage) -> None:
+        job_id = await waiting(at)
+        at.fake.cluster.jobs[job_id].comment = "meanwhile"
+        await begin(at, job_id)
+        await asyncio.sleep(12)
+        assert at.mirror.jobs.table.items[str(job_id)].comment == "meanwhile"
+
+    play(scenario, thrift=PLACES)
+
+
+def test_what_a_job_holds_is_forgotten_with_its_run() -> None:
+    async def scenario(at: Stage) -> None:
+        cluster = at.fake.cluster
+        spec = JobSpec(script="#!/bin/sh\n", directory="/tmp", environment=("A=b",), hold=True)
+        job_id = (await at.slurm.send(requests.submit(spec))).job_id
+        await asyncio.sleep(1)
+        assert (await begin(at, job_id)).nodes == "w-0"
+        await at.slurm.send(requests.requeue(job_id, hold=True))
+        await asyncio.sleep(1)
+        assert at.mirror.held(job_id) is None
+        del cluster.nodes["w-0"]
+        assert (await begin(at, job_id)).nodes == "w-1"
+        assert [each.node for each in at.mirror.held(job_id) or ()] == ["w-1"]
+        cluster.finish(job_id)
+        await asyncio.sleep(1)
+        assert at.mirror.held(job_id) is None
+
+    play(scenario, thrift=PLACES)
+
+
+def test_what_jobs_hold_is_not_known_after_a_silence() -> None:
+    async def scenario(at: Stage) -> None:
+        job_id = await waiting(at)
+        await begin(at, job_id)
+        at.fake.down = True
+        await asyncio.sleep(3)
+        at.fake.down = False
+        await asyncio.sleep(3)
+        assert at.mirror.jobs.table.items[str(job_id)].state.running
+        assert at.mirror.held(job_id) is None
+
+    play(scenario, thrift=PLACES)
+
+
+@pytest.mark.parametrize("error", [None, Absent("it runs no more"), Refused("not to you")])
+def test_a_job_that_is_said_to_hold_nothing_is_read(error: SlurmError | None) -> None:
+    async def scenario(at: Stage) -> None:
+        at.mirror.slurm = silent = Silent(at.slurm, error)
+        for asked in (1, 2):
+            job_id = await waiting(at)
+            shown = await begin(at, job_id)
+            assert (shown.state.base, shown.nodes, silent.asked) == ("RUNNING", "w-0", asked)
+            assert at.mirror.held(job_id) is None
+
+    play(scenario, thrift=PLACES)
+
+
+def test_a_slurm_that_cannot_say_what_jobs_hold_is_asked_once() -> None:
+    async def scenario(at: Stage) -> None:
+        at.mirror.slurm = silent = Silent(at.slurm, Unsupported("this version cannot"))
+        for _ in range(3):
+            assert (await begin(at, await waiting(at))).nodes == "w-0"
+        assert silent.asked == 1
+
+    play(scenario, thrift=PLACES)
+
+
+def test_jobs_that_nobody_knew_and_tasks_of_arrays_are_read_when_they_start() -> None:
+    async def scenario(at: Stage) -> None:
+        array = await at.submit(array="1-2", hold=True)
+        await asyncio.sleep(1)
+        at.fake.cluster.jobs[array].hold = False
+        at.fake.cluster.look()
+        unknown = await at.submit()
+        await asyncio.sleep(1)
+        assert len([job for job in at.mirror.jobs.table.items.values() if job.nodes]) == 3
+        assert at.count(f"GET /job/{unknown}") == 1
+        assert not [call for call in at.fake.calls if call.startswith("GET /resources/")]
+
+    play(scenario, thrift=PLACES)
+
+
+def test_a_part_of_a_heterogenous_job_is_read_when_it_starts() -> None:
+    async def scenario(at: Stage) -> None:
+        job_id = await at.submit(hold=True)
+        at.fake.cluster.jobs[job_id].het_job_id = wire.Number(set=True, number=job_id)
+        await asyncio.sleep(1)
+        assert (await begin(at, job_id)).nodes == "w-0"
+        assert at.count(f"GET /resources/{job_id}") == 0
+
+    play(scenario, thrift=PLACES)
+
+
+def test_not_even_many_starts_at_once_are_worth_a_list() -> None:
+    async def scenario(at: Stage) -> None:
+        at.fake.cluster.defers = True
+        numbers = [await at.submit() for _ in range(40)]
+        for number in numbers:
+            at.mirror.submitted(as_submitted(number))
+        lists = at.count("GET /jobs/")
+        at.fake.cluster.look()
+        await asyncio.sleep(1)
+        assert [job.state.base for job in at.mirror.jobs.table.items.values()] == ["RUNNING"] * 40
+        assert at.count("GET /jobs/") == lists
+
+    play(scenario, nodes=10, thrift=PLACES)
 
 
 def test_a_new_job_that_slurm_does_not_know_is_none() -> None:
