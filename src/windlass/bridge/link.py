@@ -41,8 +41,8 @@ SETTLING: Final = Seconds(3.0)
 """A submit of the one who led before us may be on its way for so long."""
 ANSWER: Final = Seconds(60.0)
 """A list of many thousand jobs takes its time."""
-THRIFT: Final = Thrift(rarely=100)
-"""Such a list keeps everybody waiting meanwhile."""
+THRIFT: Final = Thrift(rarely=100, reads_starts=False)
+"""Such a list keeps everybody waiting meanwhile; and of jobs that we made only the place is new."""
 NODES: Final = Pace(busy=Seconds(1.0))
 """Each job that starts changes one."""
 WAITS: Final = JobState.parse(["PENDING"])
@@ -141,6 +141,8 @@ class Link:
 
     async def held(self, number: int) -> tuple[NodeAllocation, ...] | None:
         """What a running job holds, in Slurm's order of nodes; None where it runs no more."""
+        if self._mirror is not None and (known := self._mirror.held(number)):
+            return known
         if number not in self._held:
             try:
                 self._held[number] = await self._send(requests.resources(number))
@@ -297,6 +299,7 @@ def _as_submitted(number: int, spec: JobSpec, now: Instant) -> Job:
         reason="None",
         partition=spec.partition or "",
         submitted_at=int(now),
+        comment=spec.comment or "",
         admin_comment=spec.admin_comment or "",
     )
 
