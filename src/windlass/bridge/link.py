@@ -261,9 +261,11 @@ class Link:
         if change.after is None or not change.after.state.running:
             self._held.pop(item.id, None)
             self._runs_since.pop(item.id, None)
-        for key in self._ours.take(change):
-            self._ears.gang(key)
-            self._ears.job(item.id)
+        concerned = list(self._ours.take(change))
+        if _decides(change):
+            for key in concerned:
+                self._ears.gang(key)
+                self._ears.job(item.id)
         if found := self._ours.get(item.id):
             self._sent.seen(found.marker.identity, item.id)
             self._note_progress(found)
@@ -302,6 +304,18 @@ def _as_submitted(number: int, spec: JobSpec, now: Instant) -> Job:
         comment=spec.comment or "",
         admin_comment=spec.admin_comment or "",
     )
+
+
+def _decides(change: Change[Job]) -> bool:
+    """Whether more changed of a job that runs than what its start left open for a later look."""
+    old, new = change.before, change.after
+    if old is None or new is None or old.state != new.state or not new.state.running:
+        return True
+    return _run(old) != _run(new)
+
+
+def _run(job: Job) -> tuple[object, ...]:
+    return job.nodes, job.comment, job.admin_comment
 
 
 def _matters(change: Change[Node]) -> bool:

@@ -99,3 +99,28 @@ def test_a_job_that_has_ended_holds_nothing() -> None:
         assert await at.held(number) is None
 
     play(scenario)
+
+
+def test_what_becomes_known_later_of_a_job_that_runs_wakes_nobody() -> None:
+    async def scenario(at: Stage) -> None:
+        number = await at.submit()
+        await asyncio.sleep(2)
+        at.woken.clear()
+        at.slurm.cluster.jobs[number].account = "physics"
+        await asyncio.sleep(30)
+        (seen,) = at.link.ours(TRAIN)
+        assert (seen.job.account, at.woken) == ("physics", [])
+
+    play(scenario)
+
+
+def test_a_comment_that_becomes_another_wakes_the_gang() -> None:
+    async def scenario(at: Stage) -> None:
+        number = await at.submit()
+        await asyncio.sleep(2)
+        at.woken.clear()
+        at.slurm.cluster.jobs[number].comment = "by somebody"
+        await asyncio.sleep(30)
+        assert at.woken == [TRAIN]
+
+    play(scenario)
