@@ -62,6 +62,8 @@ class Look:
     states: Mapping[str, JobState]
     moved: Sequence[str]
     """Those that were in another state at the last look, or not there."""
+    gone: bool
+    """Whether one was there that Slurm knows no more."""
 
 
 @dataclass(slots=True)
@@ -77,7 +79,8 @@ class JobReading:
     _unread: dict[str, Seconds] = field(default_factory=dict)
     _refresh_at: Seconds | None = None
     _restless: bool = False
-    """Whether a job has changed its state since; otherwise the list is most likely unchanged."""
+    """Whether a job has changed its state since, or is no more; otherwise the list is most likely
+    unchanged."""
     _list_cost: float = 0.0
 
     def __post_init__(self) -> None:
@@ -130,14 +133,14 @@ class JobReading:
         asked_at = self.clock.now()
         states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
         moved = [key for key, state in states.items() if self._states.get(key) != state]
-        return Look(asked_at, states, moved)
+        return Look(asked_at, states, moved, gone=not self._states.keys() <= states.keys())
 
     def _unknown(self, look: Look, known: Container[str], *, due: bool) -> list[str]:
         """The jobs to read: those that changed, and where a refresh is due all that go on."""
         unknown = [
             key for key in look.moved if key not in known and self._to_read(look.states[key])
         ]
-        self._restless = self._restless or bool(look.moved)
+        self._restless = self._restless or bool(look.moved or look.gone)
         if due and self._restless:
             unknown += [key for key in self._not_ended(look) if key not in known]
         return unknown

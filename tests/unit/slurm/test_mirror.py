@@ -529,6 +529,22 @@ def test_the_few_that_go_on_are_read_in_the_place_of_a_list_of_those_that_have_e
     play(scenario)
 
 
+def test_no_list_is_read_for_ended_jobs_that_slurm_forgets_one_by_one() -> None:
+    async def scenario(at: Stage) -> None:
+        await at.submit()
+        ended = [await at.submit() for _ in range(100)]
+        for job_id in ended:
+            at.fake.cluster.finish(job_id, "COMPLETED")
+        await asyncio.sleep(12)
+        lists = at.count("GET /jobs/")
+        for job_id in ended[:30]:
+            del at.fake.cluster.jobs[job_id]
+            await asyncio.sleep(1)
+        assert at.count("GET /jobs/") == lists
+
+    play(scenario)
+
+
 def test_a_dear_list_of_jobs_takes_no_more_than_its_part_of_the_time() -> None:
     async def scenario(at: Stage) -> None:
         at.mirror.slurm = Slowed(at.slurm, "/jobs/", 3.0)
