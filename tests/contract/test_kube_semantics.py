@@ -356,6 +356,46 @@ async def a_pod_is_bound_once(client: Talks) -> None:
     assert conditions == {"PodScheduled": "True"}
 
 
+async def a_binding_brings_its_labels_and_annotations(client: Talks) -> None:
+    notes = {"labels": {"kept": "1", "job": "1"}, "annotations": {"kept": "1", "node": "n0"}}
+    body = {"metadata": {"name": "told", **notes}, "spec": {"containers": CONTAINERS}}
+    made = await create(client, kinds.POD, body)
+    told = requests.bind(
+        Key(NS, "told"),
+        made["metadata"]["uid"],
+        "n1",
+        labels={"job": "7"},
+        annotations={"node": "n1", "job": "7"},
+    )
+    await client.send(told)
+    pod = await client.send(requests.get(kinds.POD, Key(NS, "told"), Pod))
+    assert pod.spec.node_name == "n1"
+    assert pod.metadata.labels == {"kept": "1", "job": "7"}
+    assert pod.metadata.annotations == {"kept": "1", "node": "n1", "job": "7"}
+
+
+async def a_finalizer_is_added_by_operations_unless_others_were_faster(client: Talks) -> None:
+    body = {"metadata": {"name": "marked"}, "spec": {"containers": CONTAINERS}}
+    await create(client, kinds.POD, body)
+    mark: list[Json] = [
+        {"op": "test", "path": "/metadata/finalizers", "value": None},
+        {"op": "add", "path": "/metadata/finalizers", "value": ["a.b/c"]},
+    ]
+    key = Key(NS, "marked")
+    marks = requests.json_patch(kinds.POD, key, mark, Pod)
+    assert (await client.send(marks)).metadata.finalizers == ["a.b/c"]
+    assert isinstance(await refused(client, marks), Invalid)
+    more = [{"op": "add", "path": "/metadata/finalizers/-", "value": "d.e/f"}]
+    second = requests.json_patch(kinds.POD, key, more, Pod)
+    assert (await client.send(second)).metadata.finalizers == ["a.b/c", "d.e/f"]
+    await client.send(requests.delete(kinds.POD, key))
+    last = [{"op": "add", "path": "/metadata/finalizers/-", "value": "g.h/i"}]
+    assert isinstance(
+        await refused(client, requests.json_patch(kinds.POD, key, last, Pod)), Invalid
+    )
+    await patch(client, kinds.POD, "marked", {"metadata": {"finalizers": None}})
+
+
 async def a_budget_is_spent_by_evictions(client: Talks) -> None:
     labels = {"app": "evicted"}
     spec = {"selector": {"matchLabels": labels}, "minAvailable": 1}
@@ -405,6 +445,8 @@ SCENARIOS: list[Scenario] = [
     finalizers_hold_an_object_until_they_are_gone,
     pods_that_may_run_are_given_time,
     a_pod_is_bound_once,
+    a_binding_brings_its_labels_and_annotations,
+    a_finalizer_is_added_by_operations_unless_others_were_faster,
     a_budget_is_spent_by_evictions,
 ]
 

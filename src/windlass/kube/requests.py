@@ -278,12 +278,28 @@ def evict(pod: Key, how: Deletion = PLAINLY) -> Request[Anything]:
     return _of_pod(pod, "eviction", body)
 
 
-def bind(pod: Key, uid: str, node: str) -> Request[Anything]:
-    """Give a pod its node; the uid keeps a namesake made meanwhile from being bound."""
+def bind(
+    pod: Key,
+    uid: str,
+    node: str,
+    *,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> Request[Anything]:
+    """Give a pod its node; the uid keeps a namesake made meanwhile from being bound.
+
+    The annotations are put on the pod in the same write, and so are the labels by API servers that
+    have PodTopologyLabelsAdmission.
+    """
+    metadata: dict[str, Any] = {"name": pod.name, "namespace": pod.namespace, "uid": uid}
+    if labels:
+        metadata["labels"] = dict(labels)
+    if annotations:
+        metadata["annotations"] = dict(annotations)
     body = {
         "apiVersion": "v1",
         "kind": "Binding",
-        "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": uid},
+        "metadata": metadata,
         "target": {"apiVersion": "v1", "kind": "Node", "name": _named(node)},
     }
     return _of_pod(pod, "binding", body)

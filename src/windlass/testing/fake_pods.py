@@ -12,15 +12,29 @@ from windlass.values.key import Key
 
 
 def bind(objects: Objects, key: Key, binding: Mapping[str, Any]) -> None:
-    """Give a pod its node, once."""
+    """Give a pod its node, once, and the labels and annotations that come with it."""
     pod = objects.get(kinds.POD, key)
     _check_free(pod, binding["metadata"].get("uid"))
     spec = {**pod["spec"], "nodeName": binding["target"]["name"]}
     status = pod["status"]
     scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": objects.time()}
     others = [each for each in status.get("conditions") or () if each["type"] != "PodScheduled"]
-    bound = {**pod, "spec": spec, "status": {**status, "conditions": [*others, scheduled]}}
+    bound = {
+        **pod,
+        "metadata": _told(pod["metadata"], binding["metadata"]),
+        "spec": spec,
+        "status": {**status, "conditions": [*others, scheduled]},
+    }
     objects.write(kinds.POD, key, bound)
+
+
+def _told(metadata: Json, given: Mapping[str, Any]) -> Json:
+    brought = {
+        name: {**(metadata.get(name) or {}), **given[name]}
+        for name in ("labels", "annotations")
+        if given.get(name)
+    }
+    return {**metadata, **brought}
 
 
 def _check_free(pod: Json, uid: str | None) -> None:
