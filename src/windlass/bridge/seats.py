@@ -26,6 +26,9 @@ class Seats:
     def take(self, pod: Target, job: int, node: str) -> None:
         """A binding is sent: whether it arrives, the watch will show."""
         self.leave(pod.key)
+        shown = self._pods.get(pod.key)
+        if shown is not None and not _open(shown, pod.uid):
+            return
         self._taken[pod.key] = pod.uid, job, node
         self._on.setdefault(node, {})[pod.key] = None
         self._of[job] += 1
@@ -57,5 +60,14 @@ class Seats:
     def _changed(self, old: Pod | None, new: Pod | None) -> None:
         if new is None and old is not None:
             self.leave(old.metadata.key)
-        elif new is not None and new.spec.node_name:
-            self.leave(new.metadata.key)
+        elif new is not None:
+            taken = self._taken.get(new.metadata.key)
+            if taken is not None and not _open(new, taken[0]):
+                self.leave(new.metadata.key)
+
+
+def _open(pod: Pod, uid: str) -> bool:
+    """Whether a pod may have got a node that is not shown yet: none does that is being deleted, nor
+    one whose name another has."""
+    meta = pod.metadata
+    return meta.uid == uid and not pod.spec.node_name and meta.deletion_timestamp is None
