@@ -26,6 +26,8 @@ from windlass.kube.placement import REQUIRED
 
 ANYBODYS: Final = ("", words.DEFAULT_SCHEDULER)
 _WHO: Final = ("user-id", "group-id", "account")
+_NOTES: Final = (words.JOB_ID, words.NODE)
+"""Annotations of the bridge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +140,9 @@ def _written_ahead(pod: Pod) -> Iterator[Finding]:
     """A new pod with a job would be bound as if Slurm had said so."""
     if words.JOB_ID in (pod.metadata.labels or {}):
         yield Problem(_label(words.JOB_ID), "only the bridge writes this", "take it away")
-    if words.NODE in (pod.metadata.annotations or {}):
-        yield Problem(annotations.field(words.NODE), "only the bridge writes this", "take it away")
+    for name in _NOTES:
+        if name in (pod.metadata.annotations or {}):
+            yield Problem(annotations.field(name), "only the bridge writes this", "take it away")
 
 
 def _not_honoured(pod: Pod) -> Iterator[Finding]:
@@ -178,13 +181,19 @@ def _tampering(old: Pod, new: Pod, *, known: bool) -> Iterator[Finding]:
     """Without knowing who the bridge is, what it wrote is safe only once the pod runs."""
     if not known and new.status.phase != "Running":
         return
-    if (old.metadata.labels or {}).get(words.JOB_ID) != (new.metadata.labels or {}).get(
-        words.JOB_ID
-    ):
+    if not _says_the_same(old, new):
         yield Problem(_label(words.JOB_ID), "only the bridge writes this", "leave it as it is")
-    if _note(old, words.NODE) != _note(new, words.NODE):
-        place = annotations.field(words.NODE)
-        yield Problem(place, "only the bridge writes this", "leave it as it is")
+    for name in _NOTES:
+        if _note(old, name) != _note(new, name):
+            place = annotations.field(name)
+            yield Problem(place, "only the bridge writes this", "leave it as it is")
+
+
+def _says_the_same(old: Pod, new: Pod) -> bool:
+    """The label may come after the annotation: not every API server takes it with a Binding."""
+    before = (old.metadata.labels or {}).get(words.JOB_ID)
+    after = (new.metadata.labels or {}).get(words.JOB_ID)
+    return after == before or (before is None and after == _note(old, words.JOB_ID))
 
 
 def _job_changes(old: Pod, new: Pod) -> Iterator[Finding]:

@@ -8,7 +8,8 @@ from windlass.kube.objects import Taint, Toleration
 # --- on pods -------------------------------------------------------------------------------
 
 JOB_ID: Final = "scheduler.slinky.slurm.net/slurm-jobid"
-"""Label: the Slurm job that holds the pod's place."""
+"""Label: the Slurm job that holds the pod's place. An annotation of the same name says it, too, for
+not every API server takes labels with a Binding."""
 NODE: Final = "slinky.slurm.net/slurm-node"
 """Annotation: the Kubernetes node that Slurm chose."""
 FINALIZER: Final = "scheduler.slinky.slurm.net/finalizer"

@@ -109,7 +109,8 @@ def _around(kind: Kind) -> Watched[Any]:
 
 def job_id(pod: Pod) -> int | None:
     """The Slurm job that is noted on a pod."""
-    said = (pod.metadata.labels or {}).get(words.JOB_ID, "")
+    meta = pod.metadata
+    said = (meta.labels or {}).get(words.JOB_ID) or (meta.annotations or {}).get(words.JOB_ID, "")
     return int(said) if said.isdecimal() else None
 
 

@@ -126,6 +126,7 @@ def test_what_follows_from_the_person_is_written_on_the_pod() -> None:
     ("new", "field"),
     [
         (ours(metadata={"labels": {JOB_ID: "7"}}), f"metadata.labels[{JOB_ID}]"),
+        (ours(metadata={"annotations": {JOB_ID: "7"}}), f"metadata.annotations[{JOB_ID}]"),
         (ours(metadata={"annotations": {NODE: "n"}}), f"metadata.annotations[{NODE}]"),
         (ours(spec={"resourceClaims": [{"name": "gpu"}]}), "spec.resourceClaims"),
         (
@@ -205,11 +206,12 @@ def changed(old: dict[str, Any], new: dict[str, Any], user: str = "alice") -> li
 
 
 def submitted(**given: Any) -> dict[str, Any]:
-    return ours(metadata={"labels": {JOB_ID: "7"}, "annotations": {NODE: "n1"}}, **given)
+    notes = {JOB_ID: "7", NODE: "n1"}
+    return ours(metadata={"labels": {JOB_ID: "7"}, "annotations": notes}, **given)
 
 
 def test_only_the_bridge_writes_down_jobs_and_nodes() -> None:
-    fields = [f"metadata.labels[{JOB_ID}]", f"metadata.annotations[{NODE}]"]
+    fields = [f"metadata.labels[{JOB_ID}]", *(f"metadata.annotations[{n}]" for n in (JOB_ID, NODE))]
     assert changed(ours(), submitted()) == fields
     assert changed(submitted(), ours()) == fields
     assert changed(ours(), submitted(), user=BRIDGE) == []
@@ -219,7 +221,24 @@ def test_where_nobody_knows_the_bridge_a_running_pod_at_least_is_safe() -> None:
     rules = Rules(managed=RULES.managed)
     assert not review(request(submitted(), old=ours()), rules)
     running = request(submitted(phase="Running"), old=ours(phase="Running"))
-    assert len(review(running, rules)) == 2
+    assert len(review(running, rules)) == 3
+
+
+@pytest.mark.parametrize(("number", "refused"), [("7", False), ("8", True)])
+@pytest.mark.parametrize("bridge", ["", BRIDGE])
+def test_the_number_of_a_running_pod_may_become_a_label_too(
+    bridge: str, number: str, *, refused: bool
+) -> None:
+    """Where nobody knows the bridge, it comes as anybody."""
+    notes = {"annotations": {JOB_ID: "7", NODE: "n1"}, "finalizers": ["a.example/x"]}
+    bound = ours(metadata=notes, phase="Running")
+    finalizers = [*notes["finalizers"], "a.example/y"]
+    marked = ours(
+        metadata={**notes, "labels": {JOB_ID: number}, "finalizers": finalizers}, phase="Running"
+    )
+    rules = Rules(managed=RULES.managed, bridge=bridge)
+    found = review(request(marked, old=bound), rules)
+    assert [each.field for each in found] == [f"metadata.labels[{JOB_ID}]"] * refused
 
 
 @pytest.mark.parametrize(

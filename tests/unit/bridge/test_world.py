@@ -109,5 +109,7 @@ def test_pods_are_found_by_job_and_by_node() -> None:
     stage = Stage()
     stage.pod("p", labels={words.JOB_ID: "12"})
     stage.pod("q", labels={words.JOB_ID: "no number"})
-    assert [pod.metadata.name for pod in stage.world.of_job(12)] == ["p"]
+    stage.pod("r", annotations={words.JOB_ID: "12"})
+    stage.pod("s", labels={words.JOB_ID: "13"}, annotations={words.JOB_ID: "12"})
+    assert [pod.metadata.name for pod in stage.world.of_job(12)] == ["p", "r"]
     assert stage.world.on("n1") == []
