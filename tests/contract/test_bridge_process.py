@@ -239,6 +239,10 @@ def test_labelled_nodes_are_nodes_of_slurm(running: Stage) -> None:
     assert "EXTERNAL" in found["State"]
 
 
+def _held(pod: dict[str, Any]) -> bool:
+    return words.FINALIZER in pod["metadata"].get("finalizers", ())
+
+
 def test_a_pod_runs_where_slurm_says_and_its_job_ends_with_it(running: Stage) -> None:
     running.create(pod("alone", cpus=3))
     running.wait(lambda: running.pods()["alone"]["status"]["phase"] == "Running", "it runs")
@@ -247,7 +251,7 @@ def test_a_pod_runs_where_slurm_says_and_its_job_ends_with_it(running: Stage) ->
     assert found["spec"]["nodeName"] == job.nodes
     assert found["metadata"]["annotations"][words.NODE] == job.nodes
     assert found["metadata"]["labels"][words.JOB_ID] == str(job.number)
-    assert words.FINALIZER in found["metadata"]["finalizers"]
+    running.wait(lambda: _held(running.pods()["alone"]), "it is held")
     running.delete("alone")
     running.wait(lambda: running.job("alone").state == "CANCELLED", "its job has ended")
     running.wait(lambda: not running.pods(), "it is gone")

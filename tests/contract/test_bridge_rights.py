@@ -133,6 +133,11 @@ def test_it_needs_no_more_rights_than_the_chart_gives(
     assert found["spec"]["nodeName"] in NODES
 
     there = ("pod", "first", f"--namespace={TEAM}")
+
+    def held() -> bool:
+        return words.FINALIZER in kubectl.get(*there)["metadata"].get("finalizers", ())
+
+    wait_for(held, f"it is held; see {bridge}", within=20)
     kubectl("patch", *there, "--subresource=status", "--type=merge", f"--patch={ENDED}")
     wait_for(lambda: "CANCELLED" in slurm.scontrol("show", "job", number), "it ends", within=30)
     kubectl("delete", *there, "--timeout=30s")

@@ -1,5 +1,5 @@
-"""What the bridge writes about volumes, devices and nodes, alike on the fake API server and on the
-real one."""
+"""What the bridge writes about pods, volumes, devices and nodes, alike on the fake API server and
+on the real one."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,17 +18,19 @@ from windlass.bridge.devices import DEFAULT
 from windlass.bridge.dra import DeviceClaim, ResourceClaim, claim
 from windlass.bridge.executor import Executor, Telling
 from windlass.bridge.neighbours import Neighbour, selection
-from windlass.bridge.plan import PlaceClaim, Plan, Target, TellGroup
+from windlass.bridge.phases.mark import marked, unmarked
+from windlass.bridge.plan import PlaceClaim, Plan, Release, Seat, Target, TellGroup
 from windlass.bridge.seats import Seats
 from windlass.bridge.sharing import Device, Share
 from windlass.bridge.slices import ResourceSlice, inventory
 from windlass.bridge.workloads.objects import CorePodGroup
+from windlass.bridge.world import job_id
 from windlass.kube import kinds, requests
 from windlass.kube.kinds import Kind
 from windlass.kube.meta import Condition
 from windlass.kube.objects import Pod
 from windlass.kube.reflector import Talks
-from windlass.kube.requests import Selection
+from windlass.kube.requests import Deletion, Selection
 from windlass.kube.store import Store
 from windlass.kube.wire import Document
 from windlass.values.key import Key
@@ -160,6 +162,49 @@ async def tells_a_group_whether_its_pods_have_places(client: Talks) -> None:
         assert (shown.type, shown.status, shown.reason) == ("PodGroupScheduled", status, reason)
 
 
+async def binds_a_pod_and_holds_it(client: Talks) -> None:
+    def bridge() -> Executor:
+        return Executor(client, Mock(), Mock(), Telling(Mock(), lambda: NOW, Seats(Store())))
+
+    executor = bridge()
+    made = await _pod(client, "held", terminationGracePeriodSeconds=0)
+    at, target = made.metadata.key, Target(made.metadata.key, made.metadata.uid)
+    await executor.carry_out(Plan(((Seat(target, 7, "n1"),),)))
+    bound = await client.send(requests.get(kinds.POD, at, Pod))
+    assert (bound.spec.node_name, job_id(bound)) == ("n1", 7)
+    assert bound.metadata.labels == {words.JOB_ID: "7"}
+    assert bound.metadata.annotations == {words.JOB_ID: "7", words.NODE: "n1"}
+    assert unmarked(bound)
+    unlabelled = {"metadata": {"labels": None}}  # as of an API server that takes no labels
+    request = requests.merge_patch(kinds.POD, at, unlabelled, Pod)
+    plain = await client.send(request)
+    await executor.carry_out(Plan(((marked(plain, 7),),)))
+    held = await client.send(requests.get(kinds.POD, at, Pod))
+    assert held.metadata.finalizers == [words.FINALIZER]
+    assert held.metadata.labels == {words.JOB_ID: "7"}
+    await bridge().carry_out(Plan(((marked(plain, 7),),)))  # it is there: nothing is done twice
+    assert await client.send(requests.get(kinds.POD, at, Pod)) == held
+    await executor.carry_out(Plan(((Release(target),),)))
+    freed = await client.send(requests.get(kinds.POD, at, Pod))
+    assert not freed.metadata.finalizers
+    await client.send(requests.delete(kinds.POD, at))
+    await bridge().carry_out(Plan(((marked(freed, 7),),)))  # it is gone
+
+
+async def does_not_hold_what_is_being_deleted(client: Talks) -> None:
+    executor = Executor(client, Mock(), Mock(), Telling(Mock(), lambda: NOW, Seats(Store())))
+    made = await _pod(client, "leaving")
+    at, target = made.metadata.key, Target(made.metadata.key, made.metadata.uid)
+    await executor.carry_out(Plan(((Seat(target, 7, "n1"),),)))
+    bound = await client.send(requests.get(kinds.POD, at, Pod))
+    await client.send(requests.delete(kinds.POD, at))
+    await executor.carry_out(Plan(((marked(bound, 7),),)))
+    found = await client.send(requests.get(kinds.POD, at, Pod))
+    assert found.metadata.deletion_timestamp is not None
+    assert not found.metadata.finalizers
+    await client.send(requests.delete(kinds.POD, at, Deletion(grace_seconds=0)))
+
+
 async def finds_the_pods_of_others(client: Talks) -> None:
     for name, given in (
         ("guest", {"nodeName": "n1"}),
@@ -178,6 +223,8 @@ SCENARIOS: list[Scenario] = [
     tells_a_claim_its_node,
     gives_devices_to_a_pod,
     tells_a_group_whether_its_pods_have_places,
+    binds_a_pod_and_holds_it,
+    does_not_hold_what_is_being_deleted,
     finds_the_pods_of_others,
 ]
 

@@ -9,6 +9,7 @@ from windlass.bridge.phases.end import end
 from windlass.bridge.phases.explain import Told, explain, queued
 from windlass.bridge.phases.give_back import give_back
 from windlass.bridge.phases.gone import gone
+from windlass.bridge.phases.mark import mark
 from windlass.bridge.phases.release import release
 from windlass.bridge.plan import Action, Plan
 from windlass.bridge.standing import Standing, standing
@@ -29,7 +30,8 @@ def decide(seen: Observed) -> Plan:
         return Plan()
     at = standing(seen, slurm)
     deletions, ends = tuple(gone(seen, slurm, at)), tuple(end(seen, at))
-    stages: list[tuple[Action, ...]] = [deletions, tuple(release(seen, slurm)), ends]
+    holding: tuple[Action, ...] = (*release(seen, slurm), *mark(seen, slurm))
+    stages: list[tuple[Action, ...]] = [deletions, holding, ends]
     ending = {each.job for each in ends}
     if seen.gang is None or deletions or (at.current and at.current.job.id in ending):
         return _plan(stages)

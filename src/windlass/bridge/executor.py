@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 from windlass.bridge import words
 from windlass.bridge.claim_writer import ClaimWriter
 from windlass.bridge.device_writer import DeviceWriter
+from windlass.bridge.dra import DeviceClaim
 from windlass.bridge.ends import Ends
 from windlass.bridge.link import Link
 from windlass.bridge.phases.explain import CONDITION
@@ -20,6 +21,7 @@ from windlass.bridge.plan import (
     EndJob,
     Explain,
     InKube,
+    Mark,
     PlaceClaim,
     Plan,
     Release,
@@ -35,7 +37,7 @@ from windlass.kube import kinds, requests
 from windlass.kube.errors import Conflict, Invalid, NotFound
 from windlass.kube.events import Happening, Regarding
 from windlass.kube.kinds import POD
-from windlass.kube.requests import Deletion, FieldManager, Sends
+from windlass.kube.requests import Deletion, FieldManager, Request, Sends
 from windlass.kube.wire import Anything
 from windlass.slurm import requests as slurm
 from windlass.slurm.errors import Absent, Refused, SlurmError, Unauthorized
@@ -76,6 +78,7 @@ class Executor:
         self._seats = telling.seats
         self._seated: dict[str, tuple[int, str]] = {}
         """By uid: what was written, for as long as the watch may not show it yet."""
+        self._marked: dict[str, None] = {}
         self._ending: dict[int, None] = {}
         self.reservations = Reservations(lambda: telling.now().timestamp())
         self._claims = ClaimWriter(client)
@@ -113,6 +116,8 @@ class Executor:
         match action:
             case Seat():
                 await self._seat(action)
+            case Mark():
+                await self._mark(action)
             case PlaceClaim():
                 await self._claims.place(action)
             case Release(pod, claim):
@@ -162,13 +167,11 @@ class Executor:
             return  # a job that we gave up a moment ago may still be shown as running
         if not self.reservations.take(pod.uid, seat.node, seat.ports):
             raise NotYet(f"another pod is getting a port of {seat.node} that {pod.key} wants")
-        if not seat.noted and not await self._note(seat):
-            return
-        if seat.devices is not None and not await self._devices.give(pod, seat.devices, seat.node):
+        if seat.devices is not None and not await self._equip(seat, seat.devices):
             return
         self._seats.take(pod, seat.job, seat.node)
         try:
-            await self._client.send(requests.bind(pod.key, pod.uid, seat.node))
+            await self._client.send(_binding(seat))
         except NotFound:
             self._seats.leave(pod.key)
             return
@@ -176,6 +179,13 @@ class Executor:
             pass
         _remember(self._seated, pod.uid, written)
         self._link.bound(seat.job)
+
+    async def _equip(self, seat: Seat, devices: DeviceClaim) -> bool:
+        """Whether the pod was there. Its claim has to go with it, so it is held from now on; and it
+        keeps its node, of which the devices are."""
+        if not seat.noted and not await self._note(seat):
+            return False
+        return await self._devices.give(seat.pod, devices, seat.node)
 
     async def _note(self, seat: Seat) -> bool:
         """Whether the pod was there to be written on."""
@@ -187,6 +197,16 @@ class Executor:
         if words.FINALIZER not in seat.finalizers:
             metadata["finalizers"] = [*seat.finalizers, words.FINALIZER]
         return await self._patched(seat.pod, {"metadata": metadata})
+
+    async def _mark(self, action: Mark) -> None:
+        """Where it does not fit, the pod is another or leaves, or others have written on it: the
+        watch will tell us."""
+        if action.pod.uid in self._marked:
+            return  # the watch may not show it for a moment
+        request = requests.json_patch(POD, action.pod.key, action.operations, Anything)
+        with suppress(NotFound, Invalid):
+            await self._client.send(request)
+            _remember(self._marked, action.pod.uid, None)
 
     async def _release(self, pod: Target) -> None:
         """Finalizers of others are in the same list: it is written only as it was just read."""
@@ -258,6 +278,13 @@ class Executor:
         kind = kinds.POD
         at = Regarding(kind.api_version, kind.kind, pod.key.namespace, pod.key.name, pod.uid)
         self._records.record(Happening(at, reason.code, action, reason.sentence, warning))
+
+
+def _binding(seat: Seat) -> Request[Anything]:
+    number = {words.JOB_ID: str(seat.job)}
+    notes = {**number, words.NODE: seat.node}
+    pod = seat.pod
+    return requests.bind(pod.key, pod.uid, seat.node, labels=number, annotations=notes)
 
 
 def _remember(kept: dict[Any, Any], key: Any, value: Any) -> None:

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from windlass.bridge.dra import DeviceClaim
 from windlass.bridge.marker import Marker
 from windlass.bridge.ports import HostPort
+from windlass.kube.json_patch import Operation
 from windlass.slurm.specs import JobSpec
 from windlass.values.key import Key
 from windlass.values.reason import Reason
@@ -62,19 +63,28 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Note job and node on a pod, hold it with our finalizer, and bind it."""
+    """Bind a pod, and have it say in the same write whose it is."""
 
     pod: Target
     job: int
     node: str
     noted: bool = False
-    """Whether all that is to be noted is on the pod already."""
+    """Whether the pod says it already and is held."""
     finalizers: tuple[str, ...] = ()
     """Those that are on the pod."""
     devices: DeviceClaim | None = None
-    """What is to be made for it before it is bound."""
+    """What is to be made for it before it is bound; it is held from before that on."""
     ports: tuple[HostPort, ...] = ()
     """Those of the node that it takes for itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Hold a pod that is bound, so that it does not go before Slurm was told of its end."""
+
+    pod: Target
+    operations: tuple[Operation, ...]
+    """They fit only the pod as it was seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +141,7 @@ class TellGroup:
     since: str
 
 
-InKube: TypeAlias = Seat | PlaceClaim | Release | DeletePod | Explain | TellGroup
+InKube: TypeAlias = Seat | Mark | PlaceClaim | Release | DeletePod | Explain | TellGroup
 Action: TypeAlias = Submit | UpdateJob | EndJob | InKube
 
 

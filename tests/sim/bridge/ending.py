@@ -1,5 +1,7 @@
 """Whether everything that can run has run, and nothing is left of what is over."""
 
+from typing import Any
+
 from tests.sim.bridge.administrators import resume_node
 from tests.sim.bridge.bridges import DISK_PRESSURE
 from tests.sim.bridge.hosts import set_gpus
@@ -62,12 +64,19 @@ def _pods(site: Site) -> str | None:
         if ended(pod):
             if kept(pod):
                 return f"{name} has ended and is held"
-        elif not label(pod, words.LEADER_WORKER_SET):
-            if host(pod) or _complete(site, pod):
-                return f"{name} has not run to its end"
-        elif not host(pod):
-            return f"{name} is not bound"
+        elif label(pod, words.LEADER_WORKER_SET):
+            if why := _server(pod):
+                return f"{name} {why}"
+        elif host(pod) or _complete(site, pod):
+            return f"{name} has not run to its end"
     return None
+
+
+def _server(pod: dict[str, Any]) -> str:
+    """It goes on until somebody stops it."""
+    if not host(pod):
+        return "is not bound"
+    return "" if kept(pod) else "is bound and not held"
 
 
 def _complete(site: Site, pod: dict[str, object]) -> bool:

@@ -9,8 +9,9 @@ import pytest
 from tests.unit.bridge.staging import Stage, play
 from windlass.bridge import words
 from windlass.kube import kinds, requests
+from windlass.kube.errors import Unavailable
 from windlass.kube.kinds import Kind
-from windlass.kube.requests import Deletion
+from windlass.kube.requests import Deletion, Request
 from windlass.kube.wire import Document
 from windlass.slurm.call import Response
 from windlass.slurm.transport import Message
@@ -64,6 +65,33 @@ def test_ranks_follow_the_order_of_nodes() -> None:
         assert _hosts(stage) == ["n1", "n2", "n3"]
 
     assert play(story).calls("GET /resources/1") == 1
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_a_gang_of_which_one_was_bound_when_the_bridge_was_killed_keeps_its_order(
+    first: int,
+) -> None:
+    def only_the_first(request: Request[Any]) -> Unavailable | None:
+        meant = f"/train-{first}/binding" in request.path
+        return Unavailable("not now") if request.method != "GET" and not meant else None
+
+    async def story(stage: Stage) -> None:
+        for name in ("n1", "n2", "n3"):
+            await stage.node(name, cpus=1)
+        notes = {f"{words.JOB_PREFIX}min-nodes": "3"}
+        owners = await _job(stage)
+        for index in range(3):
+            await _member(stage, index, owners, annotations=notes)
+        stage.kube.before = only_the_first
+        await stage.until(lambda: bool(stage.host(f"train-{first}")))
+        await stage.stop()
+        assert sum(map(bool, _hosts(stage))) == 1
+        stage.kube.before = lambda _: None
+        await stage.restart()
+        await stage.until(lambda: all(stage.kept(f"train-{index}") for index in range(3)))
+        assert _hosts(stage) == ["n1", "n2", "n3"]
+
+    assert play(story).calls("POST /job/submit") == 1
 
 
 def test_a_gang_ends_when_the_last_of_its_pods_does() -> None:

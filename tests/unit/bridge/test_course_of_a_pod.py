@@ -9,10 +9,13 @@ from tests.unit.bridge.staging import Stage, play
 from windlass.bridge import words
 from windlass.kube import kinds, requests
 from windlass.kube.errors import Unavailable
-from windlass.kube.requests import Request
+from windlass.kube.requests import Deletion, Request
+from windlass.kube.wire import Document
 from windlass.slurm import errors
 from windlass.slurm.call import Response
 from windlass.slurm.transport import Message
+from windlass.testing import fake_pods
+from windlass.testing.fake_objects import Objects
 from windlass.testing.fake_slurm import FakeSlurm
 from windlass.values.key import Key
 
@@ -32,13 +35,200 @@ def test_a_pod_becomes_a_job_and_is_bound_where_it_runs() -> None:
         pod, job = stage.live("p"), stage.jobs()[1]
         assert pod["spec"]["nodeName"] == pod["metadata"]["annotations"][words.NODE] == "n1"
         assert pod["metadata"]["labels"][words.JOB_ID] == str(job.job_id)
-        assert pod["metadata"]["finalizers"] == [words.FINALIZER]
+        await stage.until(lambda: stage.kept("p"), within=1)
         assert json.loads(job.admin_comment)["windlass"]["uid"] == pod["metadata"]["uid"]
 
     stage = play(story)
     assert stage.calls("POST /job/submit") == 2
     assert stage.writes().count("patch Pod") == stage.writes().count("create Pod/binding") == 2
     assert "apply Pod/status" not in stage.writes()
+
+
+def test_a_pod_is_bound_first_and_held_afterwards() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        await _bound(stage)
+        await stage.until(lambda: stage.kept("p"))
+
+    assert play(story).writes()[-2:] == ["create Pod/binding", "patch Pod"]
+
+
+def test_a_pod_whose_hold_is_not_heard_of_yet_is_not_held_again() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        await _bound(stage, finalizers=["a.example/x"])
+        stage.late = 2.0
+        await stage.until(lambda: stage.kept("p"))
+        for phase in ("Running", "Pending", "Running"):
+            await stage.phase("p", phase)
+        with pytest.raises(AssertionError):
+            await stage.until(lambda: stage.writes().count("patch Pod") > 1, within=20)
+
+    play(story)
+
+
+def test_a_bridge_that_is_killed_right_after_a_binding_has_lost_nothing() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        _unheld(stage)
+        await _bound(stage)
+        await stage.stop()
+        assert not stage.kept("p")
+        _heldable(stage)
+        await stage.restart()
+        await stage.until(lambda: stage.kept("p"))
+        await stage.phase("p", "Failed", 3)
+        await stage.until(lambda: stage.jobs("CANCELLED") != [])
+        assert "exit code 3" in stage.jobs()[0].comment
+        await stage.until(lambda: not stage.kept("p"))
+
+    assert play(story).calls("POST /job/submit") == 1
+
+
+def test_a_pod_that_vanishes_before_it_is_held_ends_its_job() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        _unheld(stage)
+        await _bound(stage)
+        await stage.phase("p", "Running")
+        how = Deletion(grace_seconds=0)
+        await stage.kube.send(requests.delete(kinds.POD, Key("team", "p"), how))
+        assert not stage.there("p")
+        await stage.until(lambda: stage.jobs("CANCELLED") != [])
+
+    play(story)
+
+
+def test_a_pod_that_ends_before_it_is_held_needs_no_hold() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        _unheld(stage)
+        await _bound(stage)
+        await stage.phase("p", "Failed", 3)
+        _heldable(stage)
+        await stage.until(lambda: stage.jobs("CANCELLED") != [])
+        assert "exit code 3" in stage.jobs()[0].comment
+        with pytest.raises(AssertionError):
+            await stage.until(lambda: stage.kept("p"), within=30)
+
+    play(story)
+
+
+def test_a_pod_that_is_being_deleted_is_held_no_more_and_keeps_its_place() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        _unheld(stage)
+        await _bound(stage)
+        await stage.phase("p", "Running")
+        await stage.delete("p")
+        _heldable(stage)
+        with pytest.raises(AssertionError):
+            await stage.until(lambda: stage.kept("p") or not stage.jobs("RUNNING"), within=20)
+        await stage.phase("p", "Failed", 143)
+        await stage.until(lambda: stage.jobs("CANCELLED") != [])
+
+    play(story)
+
+
+def test_an_api_server_that_takes_no_labels_with_a_binding_gets_them_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bind = fake_pods.bind
+
+    def without_labels(objects: Objects, key: Key, binding: dict[str, Any]) -> None:
+        bind(objects, key, {**binding, "metadata": {**binding["metadata"], "labels": {}}})
+
+    monkeypatch.setattr(fake_pods, "bind", without_labels)
+
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        _unheld(stage)
+        await _bound(stage)
+        assert "labels" not in stage.live("p")["metadata"]
+        _heldable(stage)
+        await stage.until(lambda: stage.kept("p"))
+        assert stage.live("p")["metadata"]["labels"] == {words.JOB_ID: "1"}
+        await stage.phase("p", "Succeeded")
+        await stage.until(lambda: stage.jobs("CANCELLED") != [])
+
+    assert play(story).calls("POST /job/submit") == 1
+
+
+@pytest.mark.parametrize("others", [[], ["a.example/x"]])
+@pytest.mark.parametrize("late", [0.0, 5.0])
+def test_a_pod_that_is_deleted_in_the_moment_of_its_binding_holds_no_place(
+    others: list[str], late: float
+) -> None:
+    """Its namesake gets it, or whoever is next where something else holds the pod."""
+    stages: list[Stage] = []
+    at = Key("team", "p")
+
+    def before(request: Request[Any]) -> None:
+        if request.path.endswith("/binding") and stages:
+            stage = stages.pop()
+            stage.late = late
+            stage.kube.answer(requests.delete(kinds.POD, at))
+            again = "p" if not others else "q"
+            body = {"metadata": {"name": again, "namespace": "team"}, "spec": specs[0]}
+            stage.kube.answer(requests.create(kinds.POD, "team", body, Document))
+
+    specs: list[dict[str, Any]] = []
+
+    async def story(stage: Stage) -> None:
+        await stage.node("n1", cpus=1)
+        stage.slurm.cluster.defers = True
+        made = await stage.pod("p", finalizers=others)
+        specs.append(made.body["spec"])
+        stages.append(stage)
+        stage.kube.before = before
+        await stage.until(lambda: bool(stage.jobs("PENDING")))
+        stage.start(1)
+        await stage.until(lambda: bool(stage.jobs("CANCELLED")), within=30)
+        await stage.until(lambda: bool(stage.jobs("PENDING")), within=30)
+        stage.start(2)
+        await stage.until(lambda: bool(stage.host("q" if others else "p")), within=30)
+
+    play(story)
+    assert not stages
+
+
+@pytest.mark.parametrize("others", [[], ["a.example/x"]])
+def test_finalizers_of_others_stay_as_they_are(others: list[str]) -> None:
+    """Also where they change in the moment in which the pod is held."""
+    theirs = ["a.example/y"]
+
+    def before(request: Request[Any]) -> None:
+        if request.content_type == requests.JSON_PATCH and stages:
+            stage = stages.pop()
+            change = {"metadata": {"finalizers": theirs}}
+            at = Key("team", "p")
+            stage.kube.answer(requests.merge_patch(kinds.POD, at, change, Document))
+
+    stages: list[Stage] = []
+
+    async def story(stage: Stage) -> None:
+        stages.append(stage)
+        await stage.node("n1")
+        stage.kube.before = before
+        await _bound(stage, finalizers=others)
+        await stage.until(lambda: stage.kept("p"))
+        assert stage.live("p")["metadata"]["finalizers"] == [*theirs, words.FINALIZER]
+
+    play(story)
+    assert not stages
+
+
+def _unheld(stage: Stage) -> None:
+    """No pod can be held: its patches fail."""
+
+    def before(request: Request[Any]) -> Unavailable | None:
+        return Unavailable("not now") if request.content_type == requests.JSON_PATCH else None
+
+    stage.kube.before = before
+
+
+def _heldable(stage: Stage) -> None:
+    stage.kube.before = lambda _: None
 
 
 @pytest.mark.parametrize(
@@ -286,6 +476,7 @@ def test_a_write_that_fails_is_made_up_for(verb: str) -> None:
         await stage.node("n1")
         stage.kube.before = before
         await _bound(stage)
+        await stage.until(lambda: stage.kept("p"))
 
     assert play(story).calls("POST /job/submit") == 1
     assert not failures

@@ -164,6 +164,8 @@ class Storm:
             node = pod["spec"].get("nodeName", "")
             if number not in running or node not in expand(running[number].nodes):
                 return False
+            if words.FINALIZER not in (pod["metadata"].get("finalizers") or ()):
+                return False
             held.add(number)
         return held == set(running) and not self.stage.jobs("PENDING")
 

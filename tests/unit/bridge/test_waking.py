@@ -1,6 +1,7 @@
 """Who has to look when something changes, and who has not."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -13,7 +14,7 @@ from windlass.bridge.gang import GangKey
 from windlass.bridge.link import Link
 from windlass.bridge.observe import Means, Observer, Rules
 from windlass.bridge.submission import Settings
-from windlass.bridge.waking import wire
+from windlass.bridge.waking import BOUND, wire
 from windlass.bridge.world import World, watches
 from windlass.kube.objects import Node, Pod
 from windlass.kube.queue import Queue
@@ -34,15 +35,27 @@ def _node(**given: Any) -> Node:
     return msgspec.convert(body, Node)
 
 
-def _pod(name: str, node: str = "") -> Pod:
+def _pod(name: str, node: str = "", **given: Any) -> Pod:
     meta = {"name": name, "namespace": "team", "uid": name, "resourceVersion": str(next(VERSION))}
-    return msgspec.convert({"metadata": meta, "spec": {"nodeName": node}}, Pod)
+    status = {"phase": given.pop("phase", "Pending")}
+    body = {"metadata": {**meta, **given}, "spec": {"nodeName": node}, "status": status}
+    return msgspec.convert(body, Pod)
 
 
 def _observer(world: World, link: Link) -> Observer:
     rules = Rules(settings=Settings(cluster="blue"))
     now = datetime(2026, 7, 1, tzinfo=UTC)
     return Observer(world, link, rules, Means(FakeKube(lambda: now), lambda: now))
+
+
+def _wired(nodes: Callable[[], None] = lambda: None) -> tuple[World, Queue[GangKey]]:
+    kube = FakeKube(lambda: datetime(2026, 7, 1, tzinfo=UTC))
+    watched = watches(words.SCHEDULER)
+    world = World(Mirror(kube, watched), watched)
+    link = Link("blue", StaticToken(""), VirtualClock(), lambda: None)  # type: ignore[arg-type, return-value]
+    queue = Queue[GangKey](clock)
+    wire(world, link, queue, _observer(world, link), nodes)
+    return world, queue
 
 
 @pytest.mark.parametrize(
@@ -59,12 +72,8 @@ def test_a_change_of_a_node_wakes_those_whom_it_concerns(
     change: dict[str, Any], woken: set[str], nodes: int
 ) -> None:
     async def story() -> None:
-        kube = FakeKube(lambda: datetime(2026, 7, 1, tzinfo=UTC))
-        watched = watches(words.SCHEDULER)
-        world = World(Mirror(kube, watched), watched)
-        link = Link("blue", StaticToken(""), VirtualClock(), lambda: None)  # type: ignore[arg-type, return-value]
-        queue, looked = Queue[GangKey](clock), []
-        wire(world, link, queue, _observer(world, link), lambda: looked.append(1))
+        looked: list[int] = []
+        world, queue = _wired(lambda: looked.append(1))
         world.nodes.put(_node())
         world.pods.put(_pod("waits"))
         world.pods.put(_pod("runs", "n1"))
@@ -80,5 +89,41 @@ def test_a_change_of_a_node_wakes_those_whom_it_concerns(
         assert (found, len(looked)) == (woken, nodes)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(queue.take(), 5)
+
+    run(story())
+
+
+NOTED = {"annotations": {words.JOB_ID: "7"}}
+GONE = {"deletionTimestamp": "2026-07-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("then", "first"),
+    [
+        ({}, "bound"),
+        ({"finalizers": [words.FINALIZER]}, "starts"),
+        ({"phase": "Succeeded"}, "starts"),
+        (GONE, "starts"),
+    ],
+)
+def test_a_pod_that_is_not_held_after_a_while_goes_before_those_that_start(
+    then: dict[str, Any], first: str
+) -> None:
+    async def story() -> None:
+        world, queue = _wired()
+        world.pods.put(_pod("bound"))
+        world.pods.put(_pod("bound", "n1", **NOTED))
+        world.pods.put(_pod("starts"))
+        key = world.gang_of(_pod("starts"))
+        assert key is not None
+        await asyncio.sleep(2.9)
+        queue.add(key, priority=BOUND)
+        assert (await queue.take()).name == "starts"
+        queue.done(key)
+        if then:
+            world.pods.put(_pod("bound", "n1", **NOTED, **then))
+        await asyncio.sleep(0.2)
+        queue.add(key, priority=BOUND)
+        assert (await queue.take()).name == first
 
     run(story())
