@@ -306,7 +306,7 @@ async def a_service_gets_and_loses_its_address_with_its_type(client: Talks) -> N
     assert "clusterIP" not in turned["spec"]
     back = {"type": "ClusterIP", "externalName": None}
     turned = await patch(client, kinds.SERVICE, "turns", {"spec": back})
-    assert IPv4Address(turned["spec"]["clusterIP"])
+    assert IPv4Address(turned["spec"]["clusterIP"]).is_private
 
 
 # --- ends ----------------------------------------------------------------------------------

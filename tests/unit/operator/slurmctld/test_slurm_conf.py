@@ -91,8 +91,8 @@ def test_a_whole_file(name: str, conf: SlurmConf, golden: Golden) -> None:
 
 @pytest.mark.parametrize("several", [False, True])
 def test_no_name_of_the_service_is_left_where_its_address_is_known(several: bool) -> None:
-    ha = {"ha": {"enabled": True}, "persistence": {"existingClaim": "shared"}} if several else {}
-    one = controller(**ha)
+    shared = {"existingClaim": "shared"} if several else {}
+    one = controller(ha={"enabled": several}, persistence=shared)
     by_name = slurm_conf(Cluster(controller=one)).text
     by_address = slurm_conf(Cluster(controller=one, address="10.96.3.4")).text
     assert by_address == by_name.replace("slurm-controller.lab", "10.96.3.4")
