@@ -29,7 +29,7 @@ from windlass.testing.operated import Operated, documents
 
 NAME: Final = "windlass-bench"
 WORKERS: Final = Workers(count=2, cpus=1, memory=1024)
-TASKS, ROUNDS = 1_000, 3
+TASKS, ROUNDS = 1_000, 5
 CONTROLLERS, REST, SETTLED = 10, 60, 20
 TICKS_A_SECOND: Final = 100
 VALUES: Final[dict[str, Any]] = {
