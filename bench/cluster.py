@@ -4,6 +4,9 @@ A local cluster of two nodes with the operator on it, and beside it, on the same
 same run, a Slurm of one slurmctld and two slurmd with the same slurm.conf that no Kubernetes has a
 hand in: the floor of the first job, of the array and of the change. The floor of the operator's
 rest is its rest with nothing to look after. Needs root; it removes what it made.
+
+What the array takes longer in pods is mostly the kubelets' doing: they follow every cgroup that
+Slurm makes for a task. With both of them stopped 1,000 tasks took 1.05 times the floor.
 """
 
 import tempfile
