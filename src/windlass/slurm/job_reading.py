@@ -17,7 +17,7 @@ from windlass.slurm.at_once import for_each
 from windlass.slurm.errors import Absent
 from windlass.slurm.feed import Feed, Sender
 from windlass.slurm.model import Job, NodeAllocation
-from windlass.slurm.starts import Starts
+from windlass.slurm.starts import Starts, starts
 from windlass.slurm.table import Change, job_keys
 from windlass.values.clock import Clock, Instant, Seconds
 from windlass.values.states import JobState
@@ -26,6 +26,8 @@ FEW: Final = 16
 """So many changed jobs are always read one by one."""
 PART: Final = 0.35
 """More than this part of all jobs is read as the whole list: fewer calls, and not much dearer."""
+MOST: Final = 0.5
+"""So it is where more than this part of all starts at once."""
 SOME: Final = 64
 """So many that wait are read besides."""
 RARELY: Final = 20
@@ -174,8 +176,7 @@ class JobReading:
         return self._in_new_states(look, over)
 
     async def _known_starts(self, look: Look, new: Mapping[str, Job]) -> dict[str, Job]:
-        """The jobs that have started and need not be read. They are not counted: to ask for all of
-        them costs less than the list."""
+        """The jobs that have started and need not be read. If most have, one list has them all."""
         if self._lost:
             self._starts.forget()
             return {}
@@ -184,7 +185,10 @@ class JobReading:
             return {}
         items = self.feed.table.items
         waited = {key: job for key in look.moved if (job := items.get(key) or new.get(key))}
-        return await self._starts.read(waited, look.states, look.asked_at)
+        starting = {key: job for key, job in waited.items() if starts(key, job, look.states[key])}
+        if len(starting) > max(FEW, MOST * len(look.states)):
+            return {}
+        return await self._starts.read(starting, look.states, look.asked_at)
 
     def _in_new_states(self, look: Look, keys: Iterable[str]) -> dict[str, Job]:
         items, states = self.feed.table.items, look.states

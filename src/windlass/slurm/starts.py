@@ -39,8 +39,8 @@ class Starts:
     async def read(
         self, waited: Mapping[str, Job], states: Mapping[str, JobState], now: Instant
     ) -> dict[str, Job]:
-        """Of the jobs as they were, those that have started, as they are; but not all of them
-        where Slurm does not say what one holds."""
+        """The jobs that have started, given as they were, as they are; but not all of them where
+        Slurm does not say what one holds."""
         found: dict[str, Job] = {}
 
         async def ask(key: str) -> None:
@@ -57,12 +57,11 @@ class Starts:
                     self.held[key] = held
                     found[key] = _started(waited[key], states[key], held, now)
 
-        starting = (key for key, job in waited.items() if _starts(key, job, states[key]))
-        await for_each(starting, ask)
+        await for_each(waited, ask)
         return found
 
 
-def _starts(key: str, job: Job, state: JobState) -> bool:
+def starts(key: str, job: Job, state: JobState) -> bool:
     """Whether a job of one number and one record has begun to run."""
     alone = key.isdecimal() and job.array_job_id is None and job.het_job_id is None
     return alone and job.state.pending and state.running

@@ -459,17 +459,24 @@ def test_a_part_of_a_heterogenous_job_is_read_when_it_starts() -> None:
     play(scenario, thrift=PLACES)
 
 
-def test_not_even_many_starts_at_once_are_worth_a_list() -> None:
+@pytest.mark.parametrize(("others", "lists"), [(0, 1), (60, 0)])
+def test_a_list_is_read_for_starts_only_where_most_jobs_start_at_once(
+    others: int, lists: int
+) -> None:
     async def scenario(at: Stage) -> None:
+        for _ in range(others):
+            at.fake.cluster.finish(await at.submit(), "COMPLETED")
         at.fake.cluster.defers = True
         numbers = [await at.submit() for _ in range(40)]
         for number in numbers:
             at.mirror.submitted(as_submitted(number))
-        lists = at.count("GET /jobs/")
+        await asyncio.sleep(1)
+        before = at.count("GET /jobs/")
         at.fake.cluster.look()
         await asyncio.sleep(1)
-        assert [job.state.base for job in at.mirror.jobs.table.items.values()] == ["RUNNING"] * 40
-        assert at.count("GET /jobs/") == lists
+        table = at.mirror.jobs.table.items
+        assert [table[str(number)].state.base for number in numbers] == ["RUNNING"] * 40
+        assert at.count("GET /jobs/") - before == lists
 
     play(scenario, nodes=10, thrift=PLACES)
 
