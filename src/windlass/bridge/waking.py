@@ -20,7 +20,7 @@ from windlass.values.key import Key
 BOUND, SUBMITTED = 1, 2
 """A job that has started holds its place while its pods are not bound, so they go before others;
 before even those whoever may be submitted, which is soon done: slurmctld looks once a second."""
-HELD_WITHIN: Final = 3.0
+HELD_WITHIN: Final = 10.0
 """Seconds after which a pod that is bound is held before others are bound."""
 
 

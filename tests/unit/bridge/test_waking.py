@@ -14,7 +14,7 @@ from windlass.bridge.gang import GangKey
 from windlass.bridge.link import Link
 from windlass.bridge.observe import Means, Observer, Rules
 from windlass.bridge.submission import Settings
-from windlass.bridge.waking import BOUND, wire
+from windlass.bridge.waking import BOUND, HELD_WITHIN, wire
 from windlass.bridge.world import World, watches
 from windlass.kube.objects import Node, Pod
 from windlass.kube.queue import Queue
@@ -116,7 +116,7 @@ def test_a_pod_that_is_not_held_after_a_while_goes_before_those_that_start(
         world.pods.put(_pod("starts"))
         key = world.gang_of(_pod("starts"))
         assert key is not None
-        await asyncio.sleep(2.9)
+        await asyncio.sleep(HELD_WITHIN - 0.1)
         queue.add(key, priority=BOUND)
         assert (await queue.take()).name == "starts"
         queue.done(key)
