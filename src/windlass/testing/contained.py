@@ -96,9 +96,12 @@ class Contained:
         return ["nsenter", f"--target={first}", "--mount", "--pid", "--root", "--wd=/"]
 
     def rest(self, daemon: str) -> None:
-        """Kill one daemon as a crash would; a script made with `serving` then waits for `wake`."""
+        """Kill one daemon as a crash would; a script made with `serving` then waits for `wake`, and
+        this returns when it does."""
         self.inside("touch", f"/run/{daemon}.resting")
         self.inside("sh", "-c", f"kill -KILL $(cat /run/{daemon}.pid)")
+        asleep = f"until test -e /run/{daemon}.asleep; do sleep 0.02; done"
+        self.inside("timeout", "30", "sh", "-c", asleep)
 
     def wake(self, daemon: str) -> None:
         self.inside("rm", f"/run/{daemon}.resting")
@@ -113,7 +116,9 @@ def serving(daemon: str, command: str) -> str:
     """Shell that keeps a daemon in the background: it ends with it, unless that was put to rest."""
     return f"""
 while {command} >> /var/log/{daemon}.log 2>&1; test -e /run/{daemon}.resting; do
+  touch /run/{daemon}.asleep
   while test -e /run/{daemon}.resting; do sleep 0.05; done
+  rm /run/{daemon}.asleep
 done &
 """
 
