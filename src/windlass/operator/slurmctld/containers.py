@@ -12,13 +12,12 @@ from typing import Any, Final
 
 from windlass.api import names
 from windlass.operator.plan import Body
-from windlass.operator.pods.logged import BRIEF
+from windlass.operator.pods.logged import BRIEF, PROGRAMS
 from windlass.operator.pods.merge import merge_container
 from windlass.operator.slurmctld import identity
 from windlass.operator.slurmctld.observe import Observed
 from windlass.operator.slurmctld.services import PORT_NAME
 
-PROGRAMS: Final = "/opt/windlass"
 CANDIDATE: Final = "/mnt/slurm"
 ETC: Final = "/etc/slurm"
 LOGS: Final = "/var/log/slurm"
