@@ -18,9 +18,11 @@ MAX_NODE_COUNT: Final = 16384
 # Jobs on up to so many nodes are launched without a hop, and 16,384 nodes are two hops away.
 TREE_WIDTH: Final = 128
 # Look at the whole queue, at once when something changed and every second anyway: with Slurm's own
-# values (100 jobs, 60 s) a queue of short jobs starts in bursts.
+# values (100 jobs, 60 s) a queue of short jobs starts in bursts. Backfill lets others have a turn
+# after a tenth of a second, and goes on where it was: with Slurm's own 2 s everybody waits for it.
 SCHEDULING: Final = (
-    "batch_sched_delay=0,default_queue_depth=5000,sched_interval=1,sched_min_interval=1000"
+    "batch_sched_delay=0,bf_continue,bf_yield_interval=100000,bf_yield_sleep=200000,"
+    "default_queue_depth=5000,sched_interval=1,sched_min_interval=1000"
 )
 # MiB for each CPU where no worker says what it has.
 USUAL_MEMORY: Final = 1024
