@@ -16,6 +16,18 @@ def allocatable(host: Node) -> dict[str, int]:
     return dict(_parsed(tuple((host.status.allocatable or host.status.capacity or {}).items())))
 
 
+def has_all(host: Node, names: frozenset[str]) -> bool:
+    """Whether kubelet knows of all of these, be there some left or not; one that has not said
+    anything yet is trusted."""
+    told = known(host)
+    return not told or names <= told
+
+
+def known(host: Node) -> frozenset[str]:
+    """The resources that kubelet knows of, be there some left or not."""
+    return frozenset((*(host.status.capacity or ()), *(host.status.allocatable or ())))
+
+
 @lru_cache(maxsize=1024)  # many nodes are alike, and are asked again and again
 def _parsed(amounts: tuple[tuple[str, Quantity], ...]) -> tuple[tuple[str, int], ...]:
     return tuple((name, _nano(amount)) for name, amount in amounts)

@@ -1,16 +1,19 @@
 """On which of Slurm's nodes the pods of a gang may run, as Kubernetes sees it.
 
-Selectors, node affinity, taints and the reach of volumes count. What comes and goes with the health
-of a node (cordons, kubelets that do not answer) does not: such a node is drained in Slurm, and no
-job has to be changed for it. Many pods ask for the same, so each answer is kept until nodes change.
+Selectors, node affinity, taints, devices of plugins and the reach of volumes count. What comes and
+goes with the health of a node (cordons, kubelets that do not answer) does not: such a node is
+drained in Slurm, and no job has to be changed for it. Many pods ask for the same, so each answer is
+kept until nodes change.
 """
 
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from windlass.bridge.amounts import has_all, known
 from windlass.bridge.names import Names, names, sharing
 from windlass.bridge.neighbours import Neighbour, worker, workers
+from windlass.bridge.resources import is_plugged, plugged
 from windlass.bridge.submission import Nodes
 from windlass.bridge.volumes import Terms, takes
 from windlass.kube.objects import Node, PodSpec, Toleration
@@ -30,6 +33,7 @@ class _Asked(msgspec.Struct, frozen=True):
     selector: dict[str, str] | None
     affinity: object
     tolerations: list[Toleration] | None
+    plugged: list[str]
 
 
 class Feasible:
@@ -92,11 +96,13 @@ class Feasible:
 
     def _takers(self, key: bytes, spec: PodSpec) -> frozenset[str]:
         if key not in self._fit:
-            asked, called = demands(spec), self.names().slurm
+            asked, called, devices = demands(spec), self.names().slurm, plugged(spec)
             self._fit[key] = frozenset(
                 called[host.metadata.name]
                 for host in self._standing
-                if host.metadata.name in called and refusal(asked, host) is None
+                if host.metadata.name in called
+                and refusal(asked, host) is None
+                and has_all(host, devices)
             )
         return self._fit[key]
 
@@ -121,7 +127,9 @@ def _slurmd(pod: Neighbour | None) -> tuple[str, str]:
 
 def lasting(host: Node) -> tuple[object, ...]:
     """What of a node decides on the pods that it takes, whatever its health."""
-    return host.metadata.uid, host.metadata.labels, _lasting(host).spec.taints
+    taints = _lasting(host).spec.taints
+    devices = frozenset(filter(is_plugged, known(host)))
+    return host.metadata.uid, host.metadata.labels, taints, devices
 
 
 def _lasting(host: Node) -> Node:
@@ -136,4 +144,4 @@ def _distinct(specs: Iterable[PodSpec]) -> dict[bytes, PodSpec]:
 
 def _asked(spec: PodSpec) -> _Asked:
     nodes = (spec.affinity or {}).get("nodeAffinity")
-    return _Asked(spec.node_selector, nodes, spec.tolerations)
+    return _Asked(spec.node_selector, nodes, spec.tolerations, sorted(plugged(spec)))

@@ -11,6 +11,7 @@ from typing import Final
 from windlass.bridge.amounts import written
 from windlass.bridge.devices import DEFAULT, DeviceMap
 from windlass.bridge.ports import HostPort
+from windlass.bridge.resources import is_plugged
 from windlass.bridge.slices import NOTHING, Inventory
 from windlass.bridge.volumes import Mount, takes
 from windlass.kube.objects import Node
@@ -59,6 +60,8 @@ class Ground:
                 has, wanted = written(name, self.free[name]), written(name, amount)
                 sentence = f"{self.name} has {has} of {name} left, and the pod requests {wanted}"
                 return Reason(NODE_FULL, sentence)
+            if self.free and is_plugged(name) and name not in self.free:
+                return Reason(NODE_FULL, f"{self.name} has no {name}")
         return None
 
     def take(self, needs: Mapping[str, int]) -> None:

@@ -156,6 +156,20 @@ def _greater(one: Amounts, other: Amounts) -> dict[str, Quantity]:
     }
 
 
+def plugged(spec: Spends) -> frozenset[str]:
+    """The resources of device plugins that a pod asks for: only nodes that have them take it."""
+    several = (*(spec.containers or ()), *(spec.init_containers or ()))
+    asked = (each.resources for each in several if each.resources)
+    sides = (side for each in asked for side in (each.requests, each.limits) if side)
+    named = ({name: side[name] for name in side if is_plugged(name)} for side in sides)
+    return frozenset(name for each in named for name, amount in _read(each) if amount.nano)
+
+
+def is_plugged(name: str) -> bool:
+    """Whether a resource is one of a device plugin, not of Kubernetes or of a class of devices."""
+    return "/" in name and not name.startswith(words.DEVICE_CLASS)
+
+
 # --- what Slurm counts ----------------------------------------------------------------------
 
 

@@ -48,6 +48,8 @@ def resize(site: Site) -> str | None:
     if there and any(pod["spec"].get("nodeName") == "n0" for pod in site.pods.values()):
         return None  # what pods have stays allocatable
     set_gpus(site, "0" if there else "2")
+    if there:
+        site.judge.grounds[site.name].shrunk["n0"] = clock()
     return f"n0 has {'no GPUs' if there else 'its GPUs again'}"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 from tests.sim.bridge import holding
@@ -31,6 +32,8 @@ FRESH: Final = 3.0
 asked again after half of that, and counts whole seconds."""
 RACE: Final = 2.0
 """What an administrator said of a node may be overtaken for so long."""
+UNHEARD: Final = 30.0
+"""For so many seconds a bridge may not have heard that devices went away."""
 MOST_WRITES: Final = 1500
 ALIVE: Final = (["PENDING"], ["RUNNING"])
 
@@ -44,6 +47,10 @@ class Ground:
     kubelets: Kubelets
     given: dict[str, tuple[int, Held]] = field(default_factory=dict)
     """By the uid of a bound pod, its job and what that had of the node."""
+    shrunk: dict[str, float] = field(default_factory=dict)
+    """By node, when devices of it went away."""
+    overtaken: set[str] = field(default_factory=set)
+    """The uids of pods that were bound before that was heard of: kubelet refuses them."""
 
     @property
     def pods(self) -> dict[str, Json]:
@@ -72,6 +79,11 @@ class Ground:
         life = self.kubelets.lives.get(pod["metadata"]["uid"])
         return life is not None and life.runs and life.node not in self.kubelets.lost
 
+    def refused(self) -> set[str]:
+        """The uids of those that will not run where they are bound."""
+        lives = self.kubelets.lives
+        return {uid for uid in self.overtaken if uid not in lives or not lives[uid].runs}
+
 
 @dataclass
 class Judge:
@@ -97,9 +109,10 @@ class Judge:
             raise Violated("; ".join(self.found))
 
     def look(self, who: str) -> None:
-        """No node is used twice."""
+        """No node and no device is used twice."""
         for ground in self.grounds.values():
-            for wrong in holding.wrong(ground.kube, ground.given):
+            crowds = holding.wrong(ground.kube, ground.given, ground.refused())
+            for wrong in chain(crowds, holding.claimed(ground.kube)):
                 self.blame(f"{who}: {ground.name}: {wrong}")
 
     def silent(self) -> bool:
@@ -167,7 +180,10 @@ class Eye:
         if held is None:
             self.blame(f"{who} bound {name} to {node}, which job {number} does not have")
             return
-        self.ground.given[pod["metadata"]["uid"]] = job.job_id, held
+        uid = pod["metadata"]["uid"]
+        self.ground.given[uid] = job.job_id, held
+        if clock() < self.ground.shrunk.get(node, -UNHEARD) + UNHEARD:
+            self.ground.overtaken.add(uid)
         same = [
             each
             for each in self.ground.pods.values()

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from tests.sim.bridge.objects import ended, host, label, leaving
+from tests.sim.bridge.objects import GPU, amount_of, ended, host, label, leaving, total
 from tests.sim.transcript import Transcript
 from windlass.bridge import words
 from windlass.kube import kinds, requests
@@ -93,9 +93,25 @@ class Kubelets:
         """Servers run until somebody stops them."""
         if now < life.starts_at:
             return
+        if self._lacks(pod, life.node):
+            life.ends_at = now
+            self._write(key, {"phase": "Failed", "reason": f"OutOf{GPU}"})
+            return
         serves = bool(label(pod, words.LEADER_WORKER_SET))
         life.runs, life.ends_at = True, FOR_EVER if serves else now + life.lasts
         self._show(key, "Running")
+
+    def _lacks(self, pod: Json, name: str) -> bool:
+        """Whether the node has not the GPUs that a pod is to have, beside those that run there."""
+        node = self._node(name)
+        assert node is not None
+        there = (each for _, each in self.kube.all(kinds.POD) if self._runs(each, name))
+        used = total((*there, pod)).gpus
+        return bool(amount_of(pod).gpus) and used > int(node["status"]["allocatable"].get(GPU, 0))
+
+    def _runs(self, pod: Json, node: str) -> bool:
+        life = self.lives.get(pod["metadata"]["uid"])
+        return life is not None and life.runs and life.node == node
 
     def _end(self, key: Key, life: Life, code: int) -> None:
         life.runs = False
@@ -131,7 +147,9 @@ class Kubelets:
 
     def _show(self, key: Key, phase: str, code: int = 0) -> None:
         state = {"terminated": {"exitCode": code}} if phase != "Running" else {"running": {}}
-        status = {"phase": phase, "containerStatuses": [{"name": "c", "state": state}]}
+        self._write(key, {"phase": phase, "containerStatuses": [{"name": "c", "state": state}]})
+
+    def _write(self, key: Key, status: Json) -> None:
         body = {"status": status}
         self.kube.answer(requests.merge_patch(kinds.POD, key, body, Anything, "status"))
 

@@ -11,6 +11,9 @@ Json = dict[str, Any]
 
 NAMESPACE: Final = "team"
 GPU: Final = "nvidia.com/gpu"
+DRIVER: Final = "gpu.example.com"
+CLASSED: Final = words.DEVICE_CLASS + DRIVER
+"""Devices that drivers publish, and that pods have by claims."""
 GANG: Final = "example.com/gang"
 """Label: which gang a pod is of, for the judge."""
 RANK: Final = "example.com/rank"
@@ -25,22 +28,27 @@ ENDED: Final = ("Succeeded", "Failed")
 class Amount:
     cpus: int = 1
     gpus: int = 0
+    classed: int = 0
 
     def __add__(self, other: "Amount") -> "Amount":
-        return Amount(self.cpus + other.cpus, self.gpus + other.gpus)
+        return Amount(self.cpus + other.cpus, self.gpus + other.gpus, self.classed + other.classed)
 
     def within(self, other: "Amount") -> bool:
-        return self.cpus <= other.cpus and self.gpus <= other.gpus
+        less = self.cpus <= other.cpus and self.gpus <= other.gpus
+        return less and self.classed <= other.classed
 
     def __str__(self) -> str:
-        return f"{self.cpus} CPUs" + (f" and {self.gpus} GPUs" if self.gpus else "")
+        gpus = f" and {self.gpus} GPUs" if self.gpus else ""
+        return f"{self.cpus} CPUs{gpus}" + (f" and {self.classed} devices" if self.classed else "")
 
 
 NOTHING: Final = Amount(0)
 
 
 def pod_spec(amount: Amount, **more: Any) -> Json:
-    asked = {"cpu": str(amount.cpus)} | ({GPU: str(amount.gpus)} if amount.gpus else {})
+    asked = {"cpu": str(amount.cpus)}
+    asked |= {GPU: str(amount.gpus)} if amount.gpus else {}
+    asked |= {CLASSED: str(amount.classed)} if amount.classed else {}
     resources = {"requests": asked, "limits": asked}
     container = {"name": "c", "image": "x", "resources": resources}
     return {"schedulerName": words.SCHEDULER, "containers": [container], **more}
@@ -48,7 +56,7 @@ def pod_spec(amount: Amount, **more: Any) -> Json:
 
 def amount_of(pod: Json) -> Amount:
     asked = pod["spec"]["containers"][0]["resources"]["requests"]
-    return Amount(int(asked["cpu"]), int(asked.get(GPU, 0)))
+    return Amount(int(asked["cpu"]), int(asked.get(GPU, 0)), int(asked.get(CLASSED, 0)))
 
 
 def total(pods: Iterable[Json]) -> Amount:

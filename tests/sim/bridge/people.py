@@ -38,7 +38,10 @@ def pod(site: Site) -> str | None:
         return None
     name = site.called("p")
     amount = site.rng.choice(
-        (Amount(1), Amount(1), Amount(2), Amount(3), Amount(1, 1), Amount(1, 2))
+        (
+            *(Amount(1), Amount(1), Amount(2), Amount(3), Amount(1, 1), Amount(1, 2)),
+            *(Amount(1, classed=1), Amount(1, classed=2)),
+        )
     )
     asked = site.rng.choice(({}, {}, {}, {"timelimit": 1}, {"priority": URGENT}, {"priority": 5}))
     zone = site.rng.choice((None, None, "a", "b")) if amount in (Amount(1), Amount(2)) else None

@@ -11,7 +11,7 @@ from tests.sim.bridge.bridges import LEASE, working
 from tests.sim.bridge.controllers import Controllers
 from tests.sim.bridge.judge import Eye, Ground, Judge
 from tests.sim.bridge.kubelets import Kubelets
-from tests.sim.bridge.objects import GPU, NAMESPACE, ZONE
+from tests.sim.bridge.objects import DRIVER, GPU, NAMESPACE, ZONE
 from tests.sim.bridge.slurmctld import Slurmctld
 from tests.sim.hearing import listening
 from tests.sim.passing import Passing
@@ -33,6 +33,9 @@ Json = dict[str, Any]
 START: Final = 1_790_000_000.0
 CPUS: Final = {"n0": 4, "n1": 4, "n2": 3}
 ZONES: Final = {"n0": "a", "n1": "b", "n2": "b"}
+PUBLISHES: Final = "n1"
+"""The node whose devices a driver publishes."""
+DEVICES: Final = 2
 
 
 @dataclass
@@ -105,6 +108,14 @@ class Site:
             ],
         }
         self.create(kinds.NODE, name, metadata={"labels": labels}, status=status)
+        if name == PUBLISHES and not self.kube.all(kinds.RESOURCE_SLICE):
+            self.create(kinds.RESOURCE_SLICE, f"{name}-gpus", spec=_slice(name))
+
+
+def _slice(node: str) -> Json:
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    devices = [{"name": f"gpu-{number}"} for number in range(DEVICES)]
+    return {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": devices}
 
 
 @dataclass

@@ -5,16 +5,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
 from tests.sim.bridge.simulate import simulate
-from windlass.bridge import deciding, node_plan, observe, standing
+from windlass.bridge import deciding, feasible, node_plan, observe, standing
+from windlass.bridge.ground import Ground
 from windlass.bridge.link import Link, Seen
 from windlass.bridge.observed import Observed, SlurmSide
 from windlass.bridge.phases import bind, gone, release
 from windlass.bridge.plan import EndJob, Seat
+from windlass.bridge.sharing import Share, share
 from windlass.bridge.standing import Standing
 from windlass.slurm.model import Job
 
@@ -74,6 +77,26 @@ def takes_others_for_its_own(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(node_plan, "_is_ours", lambda *_, **__: True)
 
 
+def gives_the_first_devices(patch: pytest.MonkeyPatch) -> None:
+    """Whichever they are that Slurm gave."""
+
+    def first(*given: Any) -> dict[int, Share]:
+        return {index: _from_the_first(one) for index, one in share(*given).items()}
+
+    patch.setattr(bind, "share", first)
+
+
+def _from_the_first(one: Share) -> Share:
+    moved = (replace(each, numbers=(1 << each.numbers.bit_count()) - 1) for each in one.devices)
+    return replace(one, devices=tuple(moved))
+
+
+def overlooks_what_kubelet_has(patch: pytest.MonkeyPatch) -> None:
+    """To Slurm any GPU will do."""
+    patch.setattr(feasible, "has_all", lambda *_: True)
+    patch.setattr(Ground, "lack", lambda *_: None)
+
+
 def undoes_drains(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(node_plan, "_drained_by_us", lambda _: True)
 
@@ -109,6 +132,8 @@ def goes_on_in_silence(patch: pytest.MonkeyPatch) -> None:
         (forgets_to_end, "without faults"),
         (forgets_to_delete, "without faults"),
         (crowds, "use the same of"),
+        (gives_the_first_devices, "have gpu-0 of n1"),
+        (overlooks_what_kubelet_has, "has 4 CPUs and 2 devices"),
         (takes_others_for_its_own, "which belongs to"),
         (undoes_drains, "which an administrator had drained"),
         (deletes_in_doubt, "whose job"),

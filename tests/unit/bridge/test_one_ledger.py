@@ -152,6 +152,46 @@ def test_a_pod_goes_where_guests_leave_it_room() -> None:
     play(story)
 
 
+GPU = "nvidia.com/gpu"
+
+
+def _wants(**amounts: str) -> dict[str, Any]:
+    container = {"name": "c", "image": "x", "resources": {"limits": amounts}}
+    return {"spec": {"containers": [container]}}
+
+
+@pytest.mark.parametrize(("count", "hosts"), [("1", {"n2"}), ("0", {"n1", "n2"})])
+def test_a_pod_that_wants_a_plugins_device_goes_where_kubelet_has_some(
+    count: str, hosts: set[str]
+) -> None:
+    """To Slurm a GPU of any type will do, also one that only a claim could give."""
+
+    async def story(stage: Stage) -> None:
+        for name, more in (("n1", {}), ("n2", {GPU: "4"})):
+            await stage.node(name)
+            stage.slurm.cluster.nodes[name].gres = "gpu:4"
+            await _allocatable(stage, name, cpu="4", pods="10", **more)
+        await stage.pod("first", **_wants(cpu="3", **{GPU: count}))
+        await stage.until(lambda: stage.host("first") in hosts)
+        await stage.pod("second", **_wants(cpu="1", **{GPU: count}))
+        await stage.until(lambda: stage.host("second") in hosts)
+
+    play(story)
+
+
+def test_a_node_that_gets_devices_takes_those_that_wait_for_them() -> None:
+    async def story(stage: Stage) -> None:
+        await stage.node("n1")
+        stage.slurm.cluster.nodes["n1"].gres = "gpu:4"
+        await _allocatable(stage, "n1", cpu="4", pods="10")
+        await stage.pod("p", **_wants(cpu="1", **{GPU: "1"}))
+        await stage.until(lambda: stage.condition("p").get("reason") == "NoNodeFits")
+        await _allocatable(stage, "n1", cpu="4", pods="10", **{GPU: "4"})
+        await stage.until(lambda: stage.host("p") == "n1")
+
+    play(story)
+
+
 def test_nobody_is_bound_where_kubelet_would_refuse() -> None:
     async def story(stage: Stage) -> None:
         await stage.node("n1")
