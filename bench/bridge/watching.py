@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from bench.bridge.manifests import NAMESPACE
-from windlass.bridge.world import job_id
+from windlass.bridge.observed import job_id, kept
 from windlass.kube import kinds
 from windlass.kube.client import Client
 from windlass.kube.objects import Pod
@@ -27,6 +27,7 @@ class Bound:
 class Pods:
     there: set[str] = field(default_factory=set)
     bound: dict[str, Bound] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
 
     def hear(self, old: Pod | None, new: Pod | None) -> None:
         item = new or old
@@ -35,10 +36,13 @@ class Pods:
         if new is None:
             self.there.discard(name)
             self.bound.pop(name, None)
+            self.held.discard(name)
             return
         self.there.add(name)
         if new.spec.node_name and name not in self.bound:
             self.bound[name] = Bound(time.time(), job_id(new))
+        if kept(new):
+            self.held.add(name)
 
     def all_bound(self, names: list[str]) -> bool:
         return len(self.bound) >= len(names) and all(name in self.bound for name in names)

@@ -18,13 +18,13 @@ from windlass.bridge.devices import DEFAULT
 from windlass.bridge.dra import DeviceClaim, ResourceClaim, claim
 from windlass.bridge.executor import Executor, Telling
 from windlass.bridge.neighbours import Neighbour, selection
-from windlass.bridge.phases.mark import marked, unmarked
+from windlass.bridge.observed import job_id, unmarked
+from windlass.bridge.phases.mark import marked
 from windlass.bridge.plan import PlaceClaim, Plan, Release, Seat, Target, TellGroup
 from windlass.bridge.seats import Seats
 from windlass.bridge.sharing import Device, Share
 from windlass.bridge.slices import ResourceSlice, inventory
 from windlass.bridge.workloads.objects import CorePodGroup
-from windlass.bridge.world import job_id
 from windlass.kube import kinds, requests
 from windlass.kube.kinds import Kind
 from windlass.kube.meta import Condition

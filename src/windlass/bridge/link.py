@@ -43,8 +43,8 @@ ANSWER: Final = Seconds(60.0)
 """A list of many thousand jobs takes its time."""
 THRIFT: Final = Thrift(rarely=100, reads_starts=False)
 """Such a list keeps everybody waiting meanwhile; and of jobs that we made only the place is new."""
-NODES: Final = Pace(busy=Seconds(1.0))
-"""Each job that starts changes one."""
+NODES: Final = Pace(busy=Seconds(1.0), churn=Seconds(3.0))
+"""Each job that starts changes one, and while many do a list of all tells nothing else."""
 WAITS: Final = JobState.parse(["PENDING"])
 
 log = logging.getLogger(__name__)
@@ -75,13 +75,15 @@ class Ears:
     nodes: Callable[[str], None]
     everything: Callable[[], None]
     """All that is known became unknown, or known."""
+    calm: Callable[[], None]
+    """Nobody waits to be bound any more."""
 
 
 def _nobody(_: object) -> None:
     """Whoever is told."""
 
 
-DEAF: Final = Ears(_nobody, _nobody, _nobody, _nobody, lambda: None)
+DEAF: Final = Ears(_nobody, _nobody, _nobody, _nobody, lambda: None, lambda: None)
 
 
 class Link:
@@ -120,6 +122,11 @@ class Link:
         as_of = mirror.jobs.table.as_of
         assert as_of is not None
         return Seen(mirror.jobs.table.items, mirror.nodes.table.items, as_of)
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody waits to be submitted, or to be bound."""
+        return self._under_way.busy
 
     def ours(self, key: GangKey) -> tuple[Ours, ...]:
         return self._ours.of(key)
@@ -180,6 +187,7 @@ class Link:
         if since is not None and gang is not None:
             self._under_way.bound(gang, Seconds(self._clock.monotonic() - since))
             self._call(self._under_way.call())
+            self._tell_calm()
 
     async def write(self, request: Request[R]) -> R:
         """Change something in Slurm, while this process may."""
@@ -238,8 +246,8 @@ class Link:
                 mirror.jobs.subscribe(self._job_changed)
                 mirror.nodes.subscribe(lambda change: self._ears.nodes(change.name), _matters)
                 mirror.nodes.subscribe(lambda _: mirror.jobs.nudge())
-                mirror.jobs.on_answer(lambda: self._call(self._under_way.read()))
-                mirror.jobs.expecting = self._under_way.any_sent
+                mirror.jobs.on_answer(self._jobs_read)
+                mirror.jobs.expecting = self._under_way.oldest_sent
                 mirror.nodes.on_staleness(self._tell_staleness)
                 mirror.jobs.on_staleness(self._tell_staleness)
                 tasks.create_task(self._tell_first(mirror), name="first reading of Slurm")
@@ -276,8 +284,23 @@ class Link:
         if not state.running and not state.pending:
             self._under_way.leave(gang)
         elif state.running and number not in self._runs_since:
-            self._runs_since[number] = self._clock.monotonic()
-            self._under_way.started(gang, len(found.marker.pods))
+            since = self._runs_since[number] = self._asked_at()
+            self._under_way.started(gang, len(found.marker.pods), since)
+
+    def _asked_at(self) -> Seconds:
+        """When Slurm was asked for what is known now."""
+        asked = self._mirror.jobs.asked_at if self._mirror else None
+        return Seconds(self._clock.monotonic() if asked is None else asked)
+
+    def _jobs_read(self) -> None:
+        was_busy = self.busy
+        self._call(self._under_way.read())
+        if was_busy:
+            self._tell_calm()
+
+    def _tell_calm(self) -> None:
+        if not self.busy:
+            self._ears.calm()
 
     def _call(self, gangs: Iterable[GangKey]) -> None:
         for key in gangs:

@@ -13,11 +13,12 @@ from windlass.bridge.crowding import crowded
 from windlass.bridge.devices import DEFAULT, DeviceMap
 from windlass.bridge.feasible import Feasible
 from windlass.bridge.gang import Gang, GangKey
+from windlass.bridge.gangs import Gangs
 from windlass.bridge.ground import Ground
 from windlass.bridge.identity import Asker, Identity, Policy, Verdict, settled
 from windlass.bridge.ledger import Ledger
 from windlass.bridge.link import Link, Seen
-from windlass.bridge.observed import Host, Observed, SlurmSide
+from windlass.bridge.observed import Host, Observed, SlurmSide, job_id
 from windlass.bridge.phases.bind import single
 from windlass.bridge.ports import HostPort
 from windlass.bridge.queue_places import QueuePlaces
@@ -25,10 +26,10 @@ from windlass.bridge.seats import Seats
 from windlass.bridge.sharing import Share
 from windlass.bridge.standing import standing
 from windlass.bridge.submission import Settings
-from windlass.bridge.workloads import choosing, pod_group
+from windlass.bridge.workloads import pod_group
 from windlass.bridge.workloads.assembling import ENDED, live
 from windlass.bridge.workloads.objects import CorePodGroup
-from windlass.bridge.world import World, job_id
+from windlass.bridge.world import World
 from windlass.kube.objects import Node, Pod
 from windlass.kube.requests import Sends
 from windlass.slurm.model import Job
@@ -64,6 +65,7 @@ class Observer:
         self._now = means.now
         self._claims = Claims(means.client, means.now)
         self._places = QueuePlaces()
+        self._gangs = Gangs(rules.devices)
         self.feasible = Feasible(world.nodes, world.others)
         self.ledger = Ledger(world.pods, world.others)
         self.seats = Seats(world.pods)
@@ -71,7 +73,7 @@ class Observer:
 
     async def observe(self, key: GangKey) -> Observed:
         pods = self._world.gang(key)
-        gang = self._gang(pods)
+        gang = self._gang(key, pods)
         seen = Observed(
             key=key,
             pods=tuple(pods),
@@ -94,13 +96,13 @@ class Observer:
         seen = replace(seen, strays=strays, hosts=hosts, unseen=unseen)
         return replace(seen, slurm=await self._completed(replace(seen, slurm=slurm), slurm, known))
 
-    def _gang(self, pods: list[Pod]) -> Gang | None:
+    def _gang(self, key: GangKey, pods: list[Pod]) -> Gang | None:
         there = live(pods)
         if not there:
+            self._gangs.forget(key)
             return None
         every = [*there, *(pod for pod in pods if pod.status.phase in ENDED)]
-        found = {pod.metadata.uid: self._world.around(pod) for pod in every}
-        return choosing.gang(every, lambda pod: found[pod.metadata.uid], self._rules.devices)
+        return self._gangs.of(key, every, [self._world.around(pod) for pod in every])
 
     def _group(self, key: GangKey, pods: list[Pod]) -> CorePodGroup | None:
         named = key.kind == pod_group.CORE and pods

@@ -100,3 +100,16 @@ def bound(pod: Pod) -> bool:
 def kept(pod: Pod) -> bool:
     """Whether our finalizer is on it."""
     return words.FINALIZER in (pod.metadata.finalizers or ())
+
+
+def job_id(pod: Pod) -> int | None:
+    """The Slurm job that is noted on a pod."""
+    meta = pod.metadata
+    said = (meta.labels or {}).get(words.JOB_ID) or (meta.annotations or {}).get(words.JOB_ID, "")
+    return int(said) if said.isdecimal() else None
+
+
+def unmarked(pod: Pod) -> bool:
+    """Whether a pod is to be held and is not yet; one that is being deleted cannot be."""
+    lives = bound(pod) and not ended(pod) and not leaving(pod)
+    return lives and not kept(pod) and job_id(pod) is not None

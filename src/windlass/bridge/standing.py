@@ -6,8 +6,7 @@ from typing import Final
 
 from windlass.bridge import submission
 from windlass.bridge.jobs import Ours
-from windlass.bridge.observed import Host, Observed, SlurmSide, bound, ended, leaving
-from windlass.bridge.world import job_id
+from windlass.bridge.observed import Host, Observed, SlurmSide, bound, ended, job_id, leaving
 from windlass.kube.objects import Pod
 
 LOST_AFTER: Final = timedelta(minutes=5)

@@ -12,17 +12,21 @@ from typing import Final
 from windlass.bridge.gang import GangKey
 from windlass.values.clock import Clock, Seconds
 
-FIRST: Final = 64.0
+FIRST: Final = 128.0
+"""So many at first, and after a rest: what was good for others may be too much for these."""
 FEWEST: Final = 8.0
-UNTRIED: Final = 64.0
+UNTRIED: Final = 128.0
 """So many at most while nothing starts, for then all might."""
 MOST: Final = 512.0
-MORE, LESS = 1.15, 0.85
-LATE: Final = Seconds(0.65)
+A_LITTLE_MORE, MORE, LESS = 1.15, 1.3, 0.5
+"""How much more where nobody knows whether that is too much, how much more at most, and how much
+less at most."""
+EARLY, LATE = Seconds(0.55), Seconds(0.75)
 """From the reading that shows a job running to the binding of a pod."""
-GROWS_AFTER, SHRINKS_AFTER = 0.5, 1.0
-"""Seconds since it last did."""
+AFTER: Final = 0.9
+"""Seconds since it last grew, or shrank: it takes a second to see what that did."""
 LATELY: Final = Seconds(2.5)
+RESTED: Final = Seconds(5.0)
 DECIDED: Final = Seconds(1.3)
 """A job that Slurm has not started by then has to wait; it looks once a second."""
 KEPT: Final = Seconds(2.0)
@@ -46,25 +50,41 @@ class UnderWay:
         self._unbound: dict[GangKey, _Sent] = {}
         self._queue: dict[GangKey, int] = {}
         self._called: set[GangKey] = set()
-        self._grown_at = self._shrunk_at = clock.monotonic()
+        self._changed_at = clock.monotonic()
         self._bound_at = self._late_at = Seconds(-LATELY)
+        self._latest = Seconds(0.0)
+        """How late a pod was bound at most, of those that started last."""
+        self._done = Seconds(0.0)
+        """The same of those that started before and are all bound."""
+        self._busy_at = clock.monotonic()
 
     @property
     def most(self) -> int:
         return int(self._most)
 
-    def any_sent(self) -> bool:
-        """Whether it is still open what becomes of something."""
-        return bool(self._sent)
+    @property
+    def busy(self) -> bool:
+        """Whether somebody is under way, or waits to be."""
+        return bool(self._sent or self._unbound or self._queue)
+
+    def oldest_sent(self) -> Seconds | None:
+        """When the first was sent of which it is still open what becomes; who is called and has not
+        come yet is none of them."""
+        sent = (one.at for gang, one in self._sent.items() if gang not in self._called)
+        return min(sent, default=None)
 
     def enter(self, gang: GangKey, pods: int) -> bool:
         """Whether a gang may be submitted now; otherwise it will be called."""
+        now = self._clock.monotonic()
+        if not self.busy and now - self._busy_at > RESTED:
+            self._most = FIRST
+        self._busy_at = now
         if gang not in self._called and (self._queue or not self._has_room(pods)):
             self._queue[gang] = pods
             return False
         self._called.discard(gang)
         self._queue.pop(gang, None)
-        self._sent[gang] = _Sent(self._clock.monotonic(), pods)
+        self._sent[gang] = _Sent(now, pods)
         return True
 
     def leave(self, gang: GangKey) -> None:
@@ -73,10 +93,10 @@ class UnderWay:
         self._unbound.pop(gang, None)
         self._called.discard(gang)
 
-    def started(self, gang: GangKey, pods: int) -> None:
-        """It runs, and so many pods are to be bound."""
+    def started(self, gang: GangKey, pods: int, since: Seconds) -> None:
+        """It runs, as it was seen at that time, and so many pods are to be bound."""
         self.leave(gang)
-        self._unbound[gang] = _Sent(self._clock.monotonic(), pods)
+        self._unbound[gang] = _Sent(since, pods)
 
     def bound(self, gang: GangKey, after: Seconds) -> None:
         """A pod of it was, so long after its job was seen to run."""
@@ -84,12 +104,11 @@ class UnderWay:
             self._unbound[gang] = _Sent(left.at, left.pods - 1)
             if left.pods <= 1:
                 del self._unbound[gang]
-        now = self._bound_at = self._clock.monotonic()
-        if after <= LATE:
-            return
-        self._late_at = now
-        if now - self._shrunk_at >= SHRINKS_AFTER:
-            self._most, self._shrunk_at = max(FEWEST, self._most * LESS), now
+        self._bound_at = self._busy_at = self._clock.monotonic()
+        if after < KEPT:
+            self._latest = max(self._latest, after)
+        if not self._unbound:
+            self._done, self._latest = max(self._done, self._latest), Seconds(0.0)
 
     def read(self) -> list[GangKey]:
         """Jobs were read, and those that `leave` have; the answer is who is called."""
@@ -97,10 +116,32 @@ class UnderWay:
         self._sent = {gang: one for gang, one in self._sent.items() if now - one.at < DECIDED}
         self._unbound = {gang: one for gang, one in self._unbound.items() if now - one.at < KEPT}
         self._called &= self._sent.keys()
-        if self._queue and now - self._grown_at >= GROWS_AFTER and now - self._late_at > LATELY:
-            limit = MOST if now - self._bound_at < LATELY else max(self._most, UNTRIED)
-            self._most, self._grown_at = min(limit, self._most * MORE + 1), now
+        latest = max(self._latest, self._done)
+        if latest > LATE:
+            self._latest = self._done = Seconds(0.0)
+            self._shrink(now, LATE / latest)
+        elif self._queue and now - self._late_at > LATELY:
+            self._grow(now)
         return self.call()
+
+    def _shrink(self, now: Seconds, part: float) -> None:
+        """To as many as would have been bound in time."""
+        self._late_at = now
+        if now - self._changed_at >= AFTER:
+            self._most, self._changed_at = max(FEWEST, self._most * max(LESS, part)), now
+
+    def _grow(self, now: Seconds) -> None:
+        """To as many as would still be bound early."""
+        if now - self._changed_at < AFTER:
+            return
+        if self._done:
+            times, limit = min(MORE, max(1.0, EARLY / self._done)), MOST
+        elif now - self._bound_at > LATELY:
+            times, limit = A_LITTLE_MORE, max(self._most, UNTRIED)
+        else:
+            return  # those that have started are being bound
+        self._most, self._changed_at = min(limit, self._most * times), now
+        self._done = Seconds(0.0)
 
     def forget(self) -> None:
         """Nobody knows what became of them; all will be looked at again."""

@@ -1,27 +1,25 @@
 """Who has to look when something changes."""
 
-import asyncio
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final, Protocol
+from typing import Protocol
 
 from windlass.bridge.feasible import Feasible, lasting, moved
 from windlass.bridge.gang import GangKey
+from windlass.bridge.holding import Holding
 from windlass.bridge.ledger import Ledger
 from windlass.bridge.link import Ears, Link
 from windlass.bridge.neighbours import Neighbour
-from windlass.bridge.phases.mark import unmarked
+from windlass.bridge.observed import job_id
 from windlass.bridge.ports import HostPort
-from windlass.bridge.world import World, job_id
+from windlass.bridge.world import World
 from windlass.kube.objects import Node, Pod
 from windlass.kube.queue import Queue
-from windlass.values.key import Key
 
-BOUND, SUBMITTED = 1, 2
-"""A job that has started holds its place while its pods are not bound, so they go before others;
-before even those whoever may be submitted, which is soon done: slurmctld looks once a second."""
-HELD_WITHIN: Final = 10.0
-"""Seconds after which a pod that is bound is held before others are bound."""
+BOUND, SUBMITTED = 2, 1
+"""A job that has started holds its place while its pods are not bound, so they go before others.
+Whoever may be submitted then has until slurmctld looks again, which it does once a second; they
+still go before those that have only come."""
 
 
 class Watchful(Protocol):
@@ -69,8 +67,9 @@ def wire(
     gang = partial(queue.add, priority=BOUND)
     turn = partial(queue.add, priority=SUBMITTED)
     world.pods.subscribe(waking.stray)
-    world.pods.subscribe(waking.unheld)
-    link.listen(Ears(gang, turn, waking.job, slurm_node, everything))
+    holding = Holding(world, link, queue, BOUND)
+    world.pods.subscribe(holding.changed)
+    link.listen(Ears(gang, turn, waking.job, slurm_node, everything, holding.calm))
 
 
 class Waking:
@@ -115,18 +114,6 @@ class Waking:
         key = None if number is None else self._link.gang_of(number)
         if item is not None and key is not None and key != self._world.gang_of(item):
             self._queue.add(key)
-
-    def unheld(self, old: Pod | None, new: Pod | None) -> None:
-        """A pod that was just bound is held when there is time for it, and at last in any case."""
-        if new is not None and unmarked(new) and not (old is not None and unmarked(old)):
-            loop = asyncio.get_running_loop()
-            loop.call_later(HELD_WITHIN, self._hold, new.metadata.key)
-
-    def _hold(self, at: Key) -> None:
-        pod = self._world.pods.get(at)
-        key = self._world.gang_of(pod) if pod is not None and unmarked(pod) else None
-        if key is not None:
-            self._queue.add(key, priority=BOUND)
 
     def _wake(self, pod: Pod) -> None:
         key = self._world.gang_of(pod)

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from windlass.bridge import words
 from windlass.bridge.gang import GangKey
 from windlass.bridge.neighbours import Neighbour, selection
+from windlass.bridge.observed import job_id
 from windlass.bridge.ports import host_ports
 from windlass.bridge.slices import NOTHING as NO_DEVICES
 from windlass.bridge.slices import Inventory, ResourceSlice, inventory
+from windlass.bridge.uneventful import seated, uneventful
 from windlass.bridge.workloads import choosing, pod_group
 from windlass.bridge.workloads.objects import (
     CorePodGroup,
@@ -107,13 +108,6 @@ def _around(kind: Kind) -> Watched[Any]:
     return Watched(kind, struct, Selection(metadata_only=struct is PartialObject))
 
 
-def job_id(pod: Pod) -> int | None:
-    """The Slurm job that is noted on a pod."""
-    meta = pod.metadata
-    said = (meta.labels or {}).get(words.JOB_ID) or (meta.annotations or {}).get(words.JOB_ID, "")
-    return int(said) if said.isdecimal() else None
-
-
 def _job(pod: Pod) -> tuple[int, ...]:
     found = job_id(pod)
     return () if found is None else (found,)
@@ -155,6 +149,7 @@ class World:
         self._gangs: dict[GangKey, set[Key]] = {}
         self._asked: dict[Key, frozenset[Reference]] = {}
         self._asking: dict[Reference, set[Key]] = {}
+        self._surroundings: dict[Key, Surroundings] = {}
         self.pods.subscribe(self._pod_changed)
         for kind, store in self._around.items():
             store.subscribe(self._listening(kind))
@@ -198,7 +193,7 @@ class World:
 
     def around(self, pod: Pod) -> Surroundings:
         """What is around a pod now."""
-        return self._look(pod)[0]
+        return self._surroundings.get(pod.metadata.key) or self._look(pod)[0]
 
     # --- who belongs to which gang -----------------------------------------------------------
 
@@ -208,8 +203,8 @@ class World:
             return
         if new is None:
             self._forget(item.metadata.key)
-        else:
-            self._file(new)
+        elif old is None or not uneventful(old, new):
+            self._file(new, can_wait=old is not None and seated(old, new))
 
     def _listening(self, kind: Kind) -> Callable[[Object | None, Object | None], None]:
         def changed(old: Object | None, new: Object | None) -> None:
@@ -221,7 +216,7 @@ class World:
 
         return changed
 
-    def _file(self, pod: Pod) -> None:
+    def _file(self, pod: Pod, *, can_wait: bool = False) -> None:
         """Put a pod where it belongs, and wake the gang that it was in and the one that it is."""
         at = pod.metadata.key
         around, asked = self._look(pod)
@@ -233,10 +228,16 @@ class World:
             self._gangs.setdefault(gang, set()).add(at)
             for reference in asked:
                 self._asking.setdefault(reference, set()).add(at)
-        self.wake(gang)
+        if any(owner.kind == kinds.POD.kind for owner in around.owners):
+            self._surroundings.pop(at, None)  # nobody tells us here what becomes of that pod
+        else:
+            self._surroundings[at] = around
+        if before != gang or not can_wait:
+            self.wake(gang)
 
     def _forget(self, at: Key) -> None:
         gang = self._gang_of.pop(at, None)
+        self._surroundings.pop(at, None)
         if gang is None:
             return
         _discard(self._gangs, gang, at)

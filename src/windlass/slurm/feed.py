@@ -1,15 +1,18 @@
 """One kind of thing of Slurm's: its table, who wants to hear of it, and when it is read."""
 
 import asyncio
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
 from windlass.slurm.call import Request
 from windlass.slurm.table import Change, Table
+from windlass.values.clock import Instant, Seconds
 
+NEVER: Final = Seconds(-math.inf)
 T = TypeVar("T", bound=Struct)
 R = TypeVar("R")
 
@@ -34,9 +37,13 @@ class Feed(Generic[T]):
     read: asyncio.Event = field(default_factory=asyncio.Event)
     anew: bool = False
     """Whether the next question is for everything."""
-    expecting: Callable[[], bool] = lambda: False
-    """Whether something is about to change."""
-    asked_at: float | None = None
+    expecting: Callable[[], Seconds | None] = lambda: None
+    """Since when the oldest change is expected that has not come, by the monotonic clock."""
+    met_at: Instant | None = None
+    """When the last question was asked that brought such a change."""
+    looked_at: Seconds = NEVER
+    """When the last question was asked that was answered, by the monotonic clock."""
+    asked_at: Seconds | None = None
     """Since when a question waits for its answer, by the monotonic clock."""
 
     def subscribe(

@@ -5,7 +5,7 @@ which costs what it costs in a list; a list is the dearest call there is. So is 
 its number it brings every task, ended ones too.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -35,6 +35,8 @@ RARELY: Final = 20
 UNREAD: Final = Seconds(3.0)
 """A job that starts or ends within so long is not read before."""
 REFRESH: Final = Seconds(5.0)
+PUT_OFF: Final = Seconds(30.0)
+"""So much later while something is expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,10 @@ class Look:
     """Those that were in another state at the last look, or not there."""
     gone: bool
     """Whether one was there that Slurm knows no more."""
+
+    def few(self, jobs: Sized, part: float) -> bool:
+        """Whether these are so few that each is asked for alone, not more than a part of all."""
+        return len(jobs) <= max(FEW, part * len(self.states))
 
 
 @dataclass(slots=True)
@@ -113,13 +119,14 @@ class JobReading:
             look = await self._look()
             new = self._new(look, before)
             submitted = {key: job for key, job in new.items() if look.states[key] == job.state}
-            known = submitted | self._known_ends(look) | await self._known_starts(look, new)
+            starting = self._starting(look, new)
+            known = submitted | self._known_ends(look)
             due = self._refresh_due(look)
-            unknown = self._unknown(look, known, due=due)
+            unknown = self._unknown(look, known.keys() | starting.keys(), due=due)
             numbers = self._arrays.due(unknown)
-            few = len(numbers) <= max(FEW, PART * len(look.states))
+            few = look.few(numbers, PART)
             if self._lost or (due and not self._restless) or not few:
-                found = await self._list_jobs(look)
+                found, starting = await self._list_jobs(look), {}
             else:
                 began = self.clock.monotonic()
                 read = await self._read_jobs(look, numbers, unknown)
@@ -129,7 +136,10 @@ class JobReading:
             self._states = look.states
             self._unread |= dict.fromkeys(submitted, Seconds(self.clock.monotonic() + UNREAD))
             self.feed.publish(found)
-            return bool(found)
+            if any(look.states[key].running for key in look.moved):
+                self.feed.met_at = look.asked_at
+            await self._tell_starts(look, starting)
+            return bool(found or starting)
 
     async def _look(self) -> Look:
         asked_at = self.clock.now()
@@ -175,8 +185,9 @@ class JobReading:
         over = (key for key in look.moved if not self._to_read(look.states[key]))
         return self._in_new_states(look, over)
 
-    async def _known_starts(self, look: Look, new: Mapping[str, Job]) -> dict[str, Job]:
-        """The jobs that have started and need not be read. If most have, one list has them all."""
+    def _starting(self, look: Look, new: Mapping[str, Job]) -> dict[str, Job]:
+        """The jobs that have started and need not be read, as they were. If most have, one list has
+        them all."""
         if self._lost:
             self._starts.forget()
             return {}
@@ -186,9 +197,18 @@ class JobReading:
         items = self.feed.table.items
         waited = {key: job for key in look.moved if (job := items.get(key) or new.get(key))}
         starting = {key: job for key, job in waited.items() if starts(key, job, look.states[key])}
-        if len(starting) > max(FEW, MOST * len(look.states)):
-            return {}
-        return await self._starts.read(starting, look.states, look.asked_at)
+        return starting if look.few(starting, MOST) else {}
+
+    async def _tell_starts(self, look: Look, starting: Mapping[str, Job]) -> None:
+        """Each as soon as its place is known, for its pods wait; but none before the ends of those
+        whose place it may have."""
+
+        def tell(key: str, job: Job) -> None:
+            self.feed.publish(self.feed.table.patch({key: job}))
+
+        told = await self._starts.read(starting, look.states, look.asked_at, tell)
+        rest = await self._single_jobs(key for key in starting if key not in told)
+        self.feed.publish(self.feed.table.patch(_of_one_moment(rest, look.states)))
 
     def _in_new_states(self, look: Look, keys: Iterable[str]) -> dict[str, Job]:
         items, states = self.feed.table.items, look.states
@@ -212,9 +232,13 @@ class JobReading:
         return self._refresh_at is None or self.feed.table.unknown_since is not None
 
     def _refresh_due(self, look: Look) -> bool:
-        """Whether it is time to look for what `jobs/state` does not tell."""
+        """Whether it is time to look for what `jobs/state` does not tell. It takes its time, so
+        whoever expects a start goes first for a while."""
         at = self._refresh_at
-        return bool(look.states) and at is not None and self.clock.monotonic() >= at
+        if at is None or not look.states:
+            return False
+        expected = self.feed.expecting() is not None
+        return self.clock.monotonic() >= (at + PUT_OFF if expected else at)
 
     def _put_off(self, cost: float) -> None:
         """The next look for it; the dearer this one was, the later."""

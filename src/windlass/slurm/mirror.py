@@ -14,7 +14,7 @@ tables stay, `unknown_since` says from when they may be wrong, and the first ans
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -28,7 +28,7 @@ from windlass.slurm.errors import SlurmError
 from windlass.slurm.feed import Feed, Sender
 from windlass.slurm.job_reading import USUAL, JobReading, Thrift
 from windlass.slurm.model import Job, Listing, Node, NodeAllocation, Partition, Reservation
-from windlass.slurm.pace import QUICK, SLOW, Pace, Rhythm, until_beat
+from windlass.slurm.pace import QUICK, SLOW, Pace, Rhythm, beat_of, until_beat
 from windlass.slurm.table import by_name
 from windlass.values.clock import Clock, Seconds
 
@@ -112,6 +112,7 @@ class Mirror:
             else:
                 cost = Seconds(self.clock.monotonic() - began)
                 rhythm = rhythm.after_change(cost) if changed else rhythm.after_nothing(cost)
+                feed.looked_at = began
                 feed.read.set()
                 feed.tell_staleness(unknown=False)
                 feed.tell_answer()
@@ -119,19 +120,28 @@ class Mirror:
             await self._pause(feed, rhythm)
 
     async def _pause(self, feed: Feed[T], rhythm: Rhythm) -> None:
-        beats = rhythm.pace.beats
-        if beats and not rhythm.failures and feed.expecting():
-            await self.clock.sleep(until_beat(beats, self.clock.now()))
-            feed.nudged.clear()
-            return
-        if rhythm.soonest:
-            await self.clock.sleep(rhythm.soonest)
-        try:
-            async with asyncio.timeout(rhythm.wait - rhythm.soonest):
-                await feed.nudged.wait()
-        except TimeoutError:
-            return
+        beats = () if rhythm.failures else rhythm.pace.beats
+        began = self.clock.monotonic()
+        if not beats or feed.expecting() is None:
+            try:
+                async with asyncio.timeout(rhythm.wait):
+                    await feed.nudged.wait()
+            except TimeoutError:
+                return
         feed.nudged.clear()
+        if beats and (expected := feed.expecting()) is not None:
+            await self.clock.sleep(self._until_beat(feed, beats, expected))
+            feed.nudged.clear()
+        elif (left := began + rhythm.soonest - self.clock.monotonic()) > 0:
+            await self.clock.sleep(Seconds(left))
+            feed.nudged.clear()
+
+    def _until_beat(self, feed: Feed[T], beats: Sequence[float], expected: Seconds) -> Seconds:
+        """What came to be expected since the last look will be seen at the beat at which others
+        were; where that look ought to have shown some of it and did not, at any."""
+        if feed.met_at is not None and expected > feed.looked_at:
+            beats = (beat_of(beats, feed.met_at),)
+        return until_beat(beats, self.clock.now())
 
     def _lose(self, feed: Feed[T]) -> None:
         feed.table.lose(self.clock.now())

@@ -84,6 +84,12 @@ def until_beat(beats: Sequence[float], now: Instant) -> Seconds:
     return Seconds(min(later, default=1.0 + min(beats)) - part)
 
 
+def beat_of(beats: Sequence[float], moment: Instant) -> float:
+    """The last of them before a moment."""
+    part = moment % 1.0 + A_LITTLE
+    return max((beat for beat in beats if beat <= part), default=max(beats))
+
+
 @dataclass(frozen=True, slots=True)
 class Rhythm:
     """Where a poller stands; each answer gives the next."""

@@ -3,7 +3,7 @@
 To ask for it costs slurmrestd and slurmctld less than half of what reading the job does.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from msgspec import structs
@@ -37,11 +37,15 @@ class Starts:
             self.held.pop(key, None)
 
     async def read(
-        self, waited: Mapping[str, Job], states: Mapping[str, JobState], now: Instant
-    ) -> dict[str, Job]:
-        """The jobs that have started, given as they were, as they are; but not all of them where
-        Slurm does not say what one holds."""
-        found: dict[str, Job] = {}
+        self,
+        waited: Mapping[str, Job],
+        states: Mapping[str, JobState],
+        now: Instant,
+        tell: Callable[[str, Job], None],
+    ) -> frozenset[str]:
+        """Tell of the jobs that have started, given as they were, each as it is when that is known.
+        The answer is which; not all of them where Slurm does not say what one holds."""
+        found: set[str] = set()
 
         async def ask(key: str) -> None:
             if not self._told:
@@ -55,10 +59,11 @@ class Starts:
             else:
                 if held:
                     self.held[key] = held
-                    found[key] = _started(waited[key], states[key], held, now)
+                    tell(key, _started(waited[key], states[key], held, now))
+                    found.add(key)
 
         await for_each(waited, ask)
-        return found
+        return frozenset(found)
 
 
 def starts(key: str, job: Job, state: JobState) -> bool:

@@ -92,9 +92,10 @@ class Table(Generic[T]):
         return found
 
     def patch(self, items: Mapping[str, T]) -> list[Change[T]]:
-        """Take a reading of some objects that says nothing of the others."""
+        """Take a reading of some objects that says nothing of the others; it costs nothing for
+        those, so they may be many."""
         found = changes({name: self.items[name] for name in items if name in self.items}, items)
-        self.items = {**self.items, **items}
+        self.items.update(items)
         return found
 
     def confirm(self, asked_at: Instant) -> None:

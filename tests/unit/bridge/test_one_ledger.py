@@ -276,7 +276,10 @@ def test_a_place_on_a_node_that_kubernetes_has_not_is_given_back() -> None:
         assert stage.jobs("RUNNING")[-1].nodes == "stranger"
         await stage.until(lambda: stage.condition("p").get("reason") == "NodeUnknown")
         await stage.until(lambda: stage.jobs("CANCELLED") != [], within=60)
+        await stage.until(lambda: stage.jobs("PENDING") != [])
         await stage.phase("first", "Succeeded")
-        await stage.until(lambda: stage.host("p") == "n1", within=60)
+        await stage.until(lambda: len(stage.jobs("CANCELLED")) == 2)
+        stage.start(3)
+        await stage.until(lambda: stage.host("p") == "n1")
 
     play(story)

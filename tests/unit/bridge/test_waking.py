@@ -14,7 +14,7 @@ from windlass.bridge.gang import GangKey
 from windlass.bridge.link import Link
 from windlass.bridge.observe import Means, Observer, Rules
 from windlass.bridge.submission import Settings
-from windlass.bridge.waking import BOUND, HELD_WITHIN, wire
+from windlass.bridge.waking import wire
 from windlass.bridge.world import World, watches
 from windlass.kube.objects import Node, Pod
 from windlass.kube.queue import Queue
@@ -89,41 +89,5 @@ def test_a_change_of_a_node_wakes_those_whom_it_concerns(
         assert (found, len(looked)) == (woken, nodes)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(queue.take(), 5)
-
-    run(story())
-
-
-NOTED = {"annotations": {words.JOB_ID: "7"}}
-GONE = {"deletionTimestamp": "2026-07-01T00:00:00Z"}
-
-
-@pytest.mark.parametrize(
-    ("then", "first"),
-    [
-        ({}, "bound"),
-        ({"finalizers": [words.FINALIZER]}, "starts"),
-        ({"phase": "Succeeded"}, "starts"),
-        (GONE, "starts"),
-    ],
-)
-def test_a_pod_that_is_not_held_after_a_while_goes_before_those_that_start(
-    then: dict[str, Any], first: str
-) -> None:
-    async def story() -> None:
-        world, queue = _wired()
-        world.pods.put(_pod("bound"))
-        world.pods.put(_pod("bound", "n1", **NOTED))
-        world.pods.put(_pod("starts"))
-        key = world.gang_of(_pod("starts"))
-        assert key is not None
-        await asyncio.sleep(HELD_WITHIN - 0.1)
-        queue.add(key, priority=BOUND)
-        assert (await queue.take()).name == "starts"
-        queue.done(key)
-        if then:
-            world.pods.put(_pod("bound", "n1", **NOTED, **then))
-        await asyncio.sleep(0.2)
-        queue.add(key, priority=BOUND)
-        assert (await queue.take()).name == first
 
     run(story())

@@ -43,7 +43,7 @@ class Stage:
         return [pod.metadata.name for pod in self.world.gang(key)]
 
 
-VERSIONS = {"Job": "batch/v1", "JobSet": "jobset.x-k8s.io/v1alpha2", "Volcano": "v/v1"}
+VERSIONS = {"Pod": "v1", "Job": "batch/v1", "JobSet": "jobset.x-k8s.io/v1alpha2", "Volcano": "v/v1"}
 
 
 def _meta(name: str, owner: str, **more: Any) -> dict[str, Any]:
@@ -58,6 +58,14 @@ def _meta(name: str, owner: str, **more: Any) -> dict[str, Any]:
         "ownerReferences": owners,
         **more,
     }
+
+
+GONE = {"deletionTimestamp": "2026-07-01T00:00:00Z"}
+
+
+def _place(node: str, **given: Any) -> dict[str, Any]:
+    status = {"phase": given.pop("phase", "Pending")}
+    return {"metadata": _meta("p", "", **given), "spec": {"nodeName": node}, "status": status}
 
 
 def test_a_pod_moves_to_its_gang_when_its_owners_are_seen() -> None:
@@ -113,3 +121,63 @@ def test_pods_are_found_by_job_and_by_node() -> None:
     stage.pod("s", labels={words.JOB_ID: "13"}, annotations={words.JOB_ID: "12"})
     assert [pod.metadata.name for pod in stage.world.of_job(12)] == ["p", "r"]
     assert stage.world.on("n1") == []
+
+
+HELD = {"finalizers": [words.FINALIZER]}
+NOTED = {"annotations": {words.JOB_ID: "7"}, "labels": {words.JOB_ID: "7"}}
+RUNS = {"phase": "Running"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wakes"),
+    [
+        (_place(""), _place("", labels={"a": "b"}), True),
+        (_place(""), _place("n1"), True),
+        (_place(""), _place("n1", **NOTED), False),
+        (_place("", uid="of before"), _place("n1", **NOTED), True),
+        (_place(""), _place("n1", **NOTED, **HELD), True),
+        (_place("n1", **NOTED), _place("n1", **NOTED, **RUNS), False),
+        (_place("n1", **NOTED), _place("n1", **NOTED, **HELD), False),
+        (_place("n1", **NOTED), _place("n1", **NOTED, finalizers=["of/others"]), True),
+        (_place("n1", **NOTED, **HELD), _place("n1", **NOTED), True),
+        (_place("n1", **NOTED, **HELD), _place("n1", **HELD), True),
+        (_place("n1", **NOTED, **HELD), _place("n1", **NOTED, **HELD, **GONE), True),
+        (_place("n1", **NOTED, **HELD), _place("n1", **NOTED, **HELD, phase="Failed"), True),
+        (
+            _place("n1", **NOTED, **HELD, phase="Failed"),
+            _place("n1", **NOTED, **HELD, phase="Failed"),
+            True,
+        ),
+    ],
+)
+def test_a_pod_that_goes_on_in_its_place_wakes_nobody(
+    before: dict[str, Any], after: dict[str, Any], wakes: bool
+) -> None:
+    stage = Stage()
+    stage.world.pods.put(msgspec.convert(before, Pod))
+    stage.woken.clear()
+    stage.world.pods.put(msgspec.convert(after, Pod))
+    assert bool(stage.woken) == wakes
+
+
+def test_what_is_around_a_pod_is_looked_up_anew_when_it_changes() -> None:
+    stage = Stage()
+    stage.put(kinds.JOB, Job, "j", **INDEXED)
+    stage.pod("p", "Job j")
+    (pod,) = stage.world.gang(GangKey("Job", "team", "j"))
+    around = stage.world.around(pod)
+    assert stage.world.around(pod) is around
+    stage.put(kinds.JOB, Job, "j", **INDEXED, activeDeadlineSeconds=60)
+    job = stage.world.around(pod).owner(Job)
+    assert job is not None
+    assert job.spec.active_deadline_seconds == 60
+
+
+def test_a_pod_that_owns_another_is_looked_up_each_time() -> None:
+    stage = Stage()
+    stage.pod("leader", labels={"size": "1"})
+    stage.pod("follower", "Pod leader")
+    (pod,) = stage.world.gang(GangKey("Pod", "team", "follower"))
+    stage.pod("leader", labels={"size": "2"})
+    (leader,) = stage.world.around(pod).owners
+    assert leader.object.metadata.labels == {"size": "2"}

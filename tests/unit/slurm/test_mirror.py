@@ -23,9 +23,11 @@ from windlass.slurm.versions import Version
 from windlass.testing.fake_cluster import FakeCluster
 from windlass.testing.fake_slurm import FakeSlurm
 from windlass.testing.virtual import VirtualClock, run
+from windlass.values.clock import Seconds
 from windlass.values.states import JobState
 
 R = TypeVar("R")
+LONG_AGO = Seconds(-1e6)
 
 
 @dataclass(slots=True)
@@ -350,6 +352,40 @@ def test_a_new_job_that_runs_by_then_is_only_asked_for_its_place() -> None:
     play(scenario, thrift=PLACES)
 
 
+def test_a_job_that_starts_is_told_of_while_others_are_still_asked_for_their_place() -> None:
+    async def scenario(at: Stage) -> None:
+        early, late = await waiting(at), await waiting(at)
+        at.mirror.slurm = Slowed(at.slurm, f"/resources/{late}", 5.0)
+        assert (await begin(at, early)).state.running
+        at.fake.cluster.jobs[late].hold = False
+        other = await waiting(at)
+        at.fake.cluster.jobs[other].hold = False
+        at.fake.cluster.look()
+        await asyncio.sleep(1)
+        table = at.mirror.jobs.table.items
+        assert (table[str(other)].state.base, table[str(late)].state.base) == ("RUNNING", "PENDING")
+        await asyncio.sleep(5)
+        assert at.mirror.jobs.table.items[str(late)].state.base == "RUNNING"
+
+    play(scenario, thrift=PLACES)
+
+
+def test_no_start_is_told_of_before_the_end_of_a_job_whose_place_it_may_have() -> None:
+    async def scenario(at: Stage) -> None:
+        first = await at.submit()
+        await asyncio.sleep(1)
+        second = await waiting(at)
+        at.mirror.slurm = Slowed(at.slurm, f"/job/{first}", 2.0)
+        at.fake.cluster.finish(first, "PREEMPTED")
+        at.heard.clear()
+        await begin(at, second)
+        await asyncio.sleep(3)
+        jobs = [each for each in at.heard if each in (str(first), str(second))]
+        assert jobs == [str(first), str(second)]
+
+    play(scenario, thrift=PLACES)
+
+
 def test_a_job_that_was_read_while_it_waited_is_not_read_when_it_starts() -> None:
     async def scenario(at: Stage) -> None:
         job_id = await at.submit(name="mine", hold=True)
@@ -567,7 +603,7 @@ def test_a_dear_list_of_jobs_takes_no_more_than_its_part_of_the_time() -> None:
 
 def test_starts_that_are_expected_are_seen_just_after_a_second_begins() -> None:
     async def scenario(at: Stage) -> None:
-        at.mirror.jobs.expecting = lambda: True
+        at.mirror.jobs.expecting = lambda: LONG_AGO
         asked, until = list[float](), at.clock.monotonic() + 3
         at.mirror.jobs.on_answer(lambda: asked.append(at.clock.now() % 1))
         at.mirror.jobs.nudge()
@@ -579,6 +615,64 @@ def test_starts_that_are_expected_are_seen_just_after_a_second_begins() -> None:
             await asyncio.sleep(0.07)
         assert {round(each, 2) for each in asked} == set(STARTS.beats)
         assert len(asked) == 5
+
+    play(scenario, jobs_pace=STARTS)
+
+
+@pytest.mark.parametrize(
+    ("since", "beats"), [(0.1, {STARTS.beats[1]}), (LONG_AGO, set(STARTS.beats))]
+)
+def test_starts_are_looked_for_at_the_beat_that_showed_others_unless_one_is_overdue(
+    since: float, beats: set[float]
+) -> None:
+    async def scenario(at: Stage) -> None:
+        at.fake.cluster.defers = True
+        at.mirror.jobs.expecting = lambda: Seconds(at.clock.monotonic() + since)
+        asked = list[float]()
+        at.mirror.jobs.on_answer(lambda: asked.append(round(at.clock.now() % 1, 2)))
+        await asyncio.sleep(0.3 - at.clock.now() % 1)
+        for _ in range(6):
+            await at.submit()
+            at.fake.cluster.look()
+            at.mirror.jobs.nudge()
+            await asyncio.sleep(1)
+        assert set(asked[-4:]) == beats
+
+    play(scenario, jobs_pace=STARTS)
+
+
+def test_a_start_that_comes_to_be_expected_during_a_long_wait_is_seen_in_time() -> None:
+    async def scenario(at: Stage) -> None:
+        at.mirror.slurm = Slowed(at.slurm, "/jobs/state/", 2.0)
+        at.mirror.jobs.nudge()
+        await asyncio.sleep(2.5)
+        at.mirror.slurm = at.slurm
+        expected, asked = await at.submit(), list[float]()
+        at.mirror.jobs.on_answer(lambda: asked.append(at.clock.now()))
+        at.mirror.jobs.expecting = lambda: LONG_AGO
+        at.mirror.jobs.nudge()
+        began = at.clock.now()
+        await asyncio.sleep(1)
+        assert asked[0] - began < 0.6
+        assert str(expected) in at.mirror.jobs.table.items
+
+    play(scenario, jobs_pace=STARTS)
+
+
+@pytest.mark.parametrize(("expected", "within"), [(False, 10), (True, 40)])
+def test_a_look_at_all_jobs_waits_a_while_for_starts_that_are_expected(
+    expected: bool, within: float
+) -> None:
+    async def scenario(at: Stage) -> None:
+        job_id = await at.submit()
+        await asyncio.sleep(1)
+        at.mirror.jobs.expecting = lambda: LONG_AGO if expected else None
+        at.mirror.jobs.nudge()
+        await at.slurm.send(requests.update_job(job_id, JobSpec(comment="now")))
+        await asyncio.sleep(within - 10)
+        assert at.mirror.jobs.table.items[str(job_id)].comment == ""
+        await asyncio.sleep(10)
+        assert at.mirror.jobs.table.items[str(job_id)].comment == "now"
 
     play(scenario, jobs_pace=STARTS)
 

@@ -9,14 +9,13 @@ from windlass.bridge.dra import DeviceClaim, claim, wishes
 from windlass.bridge.gang import Gang, Member
 from windlass.bridge.ground import NODE_UNKNOWN, UNSUITABLE, Ground
 from windlass.bridge.ledger import PODS
-from windlass.bridge.observed import Observed, SlurmSide, bound, kept
+from windlass.bridge.observed import Observed, SlurmSide, bound, job_id, kept
 from windlass.bridge.phases.mount import NOT_BOUND, not_bound, placed
 from windlass.bridge.placing import Place, Placement, place, places
 from windlass.bridge.plan import PlaceClaim, Seat, Target
 from windlass.bridge.resources import requests
 from windlass.bridge.sharing import share
 from windlass.bridge.volumes import Mount
-from windlass.bridge.world import job_id
 from windlass.kube.objects import Pod
 from windlass.slurm.model import Job
 from windlass.values.hostlist import expand
@@ -151,13 +150,13 @@ def _places(slurm: SlurmSide, job: Job) -> tuple[Place, ...]:
 
 def _taken(gang: Gang, pods: dict[Key, Pod], slurm: SlurmSide, job: Job) -> dict[int, str]:
     """Who has a node of this job, or had it noted when we were stopped."""
-    theirs = {ours: name for name, ours in slurm.kube.items()}
-    taken = {}
+    hosts = {}
     for member in gang.members:
         pod = pods.get(member.pod) if member.pod else None
-        if pod is not None and job_id(pod) == job.id and (host := _host(pod)) in theirs:
-            taken[member.index] = theirs[host]
-    return taken
+        if pod is not None and job_id(pod) == job.id and (host := _host(pod)):
+            hosts[member.index] = host
+    theirs = {ours: name for name, ours in slurm.kube.items()} if hosts else {}
+    return {index: theirs[host] for index, host in hosts.items() if host in theirs}
 
 
 def _host(pod: Pod) -> str:

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from windlass.bridge.jobs import Ours
-from windlass.bridge.observed import Observed, SlurmSide, bound, ended, leaving, target
+from windlass.bridge.observed import Observed, SlurmSide, bound, ended, job_id, leaving, target
 from windlass.bridge.plan import DeletePod
 from windlass.bridge.standing import Standing
-from windlass.bridge.world import job_id
 from windlass.kube.objects import Pod
 from windlass.slurm.model import Job
 from windlass.values.reason import Reason

@@ -7,10 +7,9 @@ it no more: what became of it is told while it is seen, and whoever vanishes has
 from collections.abc import Iterator
 
 from windlass.bridge import words
-from windlass.bridge.observed import Observed, SlurmSide, bound, ended, kept, leaving, target
+from windlass.bridge.observed import Observed, SlurmSide, job_id, target, unmarked
 from windlass.bridge.plan import Mark
 from windlass.bridge.standing import lost
-from windlass.bridge.world import job_id
 from windlass.kube.json_patch import Operation, difference
 from windlass.kube.objects import Pod
 
@@ -21,12 +20,6 @@ def mark(seen: Observed, slurm: SlurmSide) -> Iterator[Mark]:
         job = None if number is None else slurm.noted.get(number)
         if job is not None and job.state.running and unmarked(pod) and not lost(pod, seen):
             yield marked(pod, job.id)
-
-
-def unmarked(pod: Pod) -> bool:
-    """Whether a pod is to be held and is not yet; one that is being deleted cannot be."""
-    lives = bound(pod) and not ended(pod) and not leaving(pod)
-    return lives and not kept(pod) and job_id(pod) is not None
 
 
 def marked(pod: Pod, job: int) -> Mark:

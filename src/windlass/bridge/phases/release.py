@@ -3,10 +3,18 @@
 from collections.abc import Iterator
 
 from windlass.bridge.dra import claim_name, wishes
-from windlass.bridge.observed import Observed, SlurmSide, bound, ended, kept, leaving, target
+from windlass.bridge.observed import (
+    Observed,
+    SlurmSide,
+    bound,
+    ended,
+    job_id,
+    kept,
+    leaving,
+    target,
+)
 from windlass.bridge.plan import Release
 from windlass.bridge.standing import lost, occupies, pods_of
-from windlass.bridge.world import job_id
 from windlass.kube.objects import Pod
 
 
