@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import sys
+from pathlib import Path
 
 from bench.bridge import floor
 from bench.bridge.measures import Bench
@@ -10,32 +11,29 @@ from bench.bridge.process import bridge
 from bench.bridge.servers import servers
 from bench.bridge.stage import Stage
 from bench.bridge.watching import watching
-from bench.workers.counting import counting
 from bench.workers.servers import Servers
 from bench.workers.stage import clients
 from windlass.slurm import connect
 from windlass.slurm import requests as slurm
 
 
-async def run(on: Servers, asked: argparse.Namespace) -> None:
+async def run(on: Servers, image: Path, asked: argparse.Namespace) -> None:
     there = on.slurm
-    with counting(there.slurmrestd_port) as proxy:
-        async with (
-            clients(on) as (kube, bare),
-            connect(there.url, there.token(seconds=7200), timeout=120) as straight,
-            watching(kube) as pods,
-        ):
-            sizes = asked.pods, asked.nodes, asked.workers
-            stage = Stage(on, kube, bare, straight, proxy, pods, *sizes)
-            await stage.add_nodes()
-            with bridge(on, proxy.port, asked.workers) as process:
-                print(f"bridge: process {process.process.pid}, {process.log}", file=sys.stderr)
-                async with asyncio.timeout(120):
-                    while len((await straight.send(slurm.nodes())).items) < asked.nodes:  # type: ignore[union-attr]
-                        await asyncio.sleep(0.5)
-            lowest = await floor.measure(stage, asked.rounds)
-            with bridge(on, proxy.port, asked.workers) as process:
-                await Bench(stage, process, lowest).measure(asked.behind, asked.rest)
+    async with (
+        clients(on) as (kube, bare),
+        connect(there.url, there.token(seconds=7200), timeout=120) as straight,
+        watching(kube) as pods,
+    ):
+        stage = Stage(on, kube, bare, straight, pods, asked.pods, asked.nodes, asked.workers)
+        await stage.add_nodes()
+        with bridge(on, image, asked.workers) as process:
+            print(f"bridge: process {process.process.pid}, {process.log}", file=sys.stderr)
+            async with asyncio.timeout(120):
+                while len((await straight.send(slurm.nodes())).items) < asked.nodes:  # type: ignore[union-attr]
+                    await asyncio.sleep(0.5)
+        lowest = await floor.measure(stage, asked.rounds)
+        with bridge(on, image, asked.workers) as process:
+            await Bench(stage, process, lowest).measure(asked.behind, asked.rest)
 
 
 def main() -> None:
@@ -47,8 +45,8 @@ def main() -> None:
     parser.add_argument("--rest", type=float, default=60.0, help="seconds of rest, 0 for none")
     parser.add_argument("--rounds", type=int, default=2, help="of the floor")
     asked = parser.parse_args()
-    with servers() as on:
-        asyncio.run(run(on, asked))
+    with servers() as (on, image):
+        asyncio.run(run(on, image, asked))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from bench.bridge.process import Bridge
 from bench.bridge.stage import Stage, mark, used
 from bench.bridge.starts import starts
 from bench.workers.audit import kinds
-from bench.workers.counting import tally
 from bench.workers.table import Row, percentile, show
 from bench.workers.watching import until
 from windlass.slurm import JobSpec
@@ -53,12 +52,13 @@ class Bench:
         names = [f"{prefix}-{number}" for number in range(size)]
         since, cpu = await mark(self.stage), self.bridge.cpu()
         rate = await self.bound(names, [manifests.pod(name) for name in names])
+        await self.held(names)
         cpu = self.bridge.cpu() - cpu
         writes, calls = await used(self.stage, since)
         what = f"{size:,} pods onto {nodes} idle nodes"
         show(Row(what=what, value=rate, unit="/s", floor=self.floor, least_times=0.6))
-        each = len(calls) / size
-        show(Row(what="Slurm calls a pod", value=each, most=2, note=_list(tally(calls))))
+        each = calls.total() / size
+        show(Row(what="Slurm calls a pod", value=each, most=2, note=_list(calls)))
         each = len(writes) / size
         show(Row(what="API writes a pod", value=each, most=3, note=_list(kinds(writes))))
         self.latency(names)
@@ -77,9 +77,11 @@ class Bench:
         names = [each["metadata"]["name"] for each in pods]
         since = await mark(self.stage)
         rate = await self.bound(names, pods)
+        await self.held(names)
         writes, calls = await used(self.stage, since)
         what = f"{size} gangs of {GANG}, against single pods"
-        note = f"{len(calls) / len(names):.2f} calls, {len(writes) / len(names):.2f} writes a pod"
+        asked, wrote = calls.total() / len(names), len(writes) / len(names)
+        note = f"{asked:.2f} calls, {wrote:.2f} writes a pod"
         show(Row(what=what, value=rate, unit="/s", floor=alone, least_times=1.0, note=note))
         self.latency(names)
         await self.clear(names)
@@ -88,14 +90,15 @@ class Bench:
         names = [f"two-{number}" for number in range(self.stage.size)]
         since, cpu = await mark(self.stage), self.bridge.cpu()
         rate = await self.bound(names, [manifests.pod(name) for name in names])
+        await self.held(names)
         cpu = self.bridge.cpu() - cpu
         writes, calls = await used(self.stage, since)
         what = f"the same with {behind:,} pods waiting behind"
         size = len(names)
         note = f"{cpu / size * 1000:.1f} ms of CPU a pod"
         show(Row(what=what, value=rate, unit="/s", floor=alone, least_times=0.8, note=note))
-        each = len(calls) / size
-        show(Row(what="Slurm calls a pod", value=each, note=_list(tally(calls))))
+        each = calls.total() / size
+        show(Row(what="Slurm calls a pod", value=each, note=_list(calls)))
         each = len(writes) / size
         show(Row(what="API writes a pod", value=each, most=3, note=_list(kinds(writes))))
         self.latency(names)
@@ -111,6 +114,11 @@ class Bench:
 
         done = await until(bound, "all are bound", self.stage.patience)
         return len(names) / (done - began)
+
+    async def held(self, names: list[str]) -> None:
+        """Until all that has to be written on them has been."""
+        seen = self.stage.pods
+        await until(lambda: seen.held.issuperset(names), "all are held", self.stage.patience)
 
     def latency(self, names: list[str]) -> None:
         found = starts(self.stage.servers.slurm.logs / "slurmctld.log")
@@ -167,7 +175,7 @@ class Bench:
         writes, calls = await used(self.stage, since)
         what = f"at rest for {seconds:g} s with {behind:,} waiting: CPU"
         most = 2 * seconds / 60
-        show(Row(what=what, value=cpu, unit="s", most=most, note=_list(tally(calls))))
+        show(Row(what=what, value=cpu, unit="s", most=most, note=_list(calls)))
         note = _list(kinds(writes))
         show(Row(what="API writes but the lease", value=len(writes), note=note))
         show(Row(what="peak memory of the bridge", value=self.bridge.peak(), unit="MB"))

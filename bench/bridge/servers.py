@@ -26,12 +26,14 @@ SCHEDULING: Final = f"SchedulerParameters={defaults.SCHEDULING}\nMinJobAge=10\n"
 
 
 @contextmanager
-def servers() -> Iterator[Servers]:
+def servers() -> Iterator[tuple[Servers, Path]]:
+    """And the root file system of the image that the bridge runs in."""
     display = Display(Console(stderr=True))
     with tempfile.TemporaryDirectory(prefix="bench-") as name, ExitStack() as started:
         folder, cache = Path(name), windlass.folders().cache
         programs = binaries.ensure(("kubernetes", "etcd", "kwok"), cache, display)
         root = images.root_of("slurm", cache, display, programs={})
+        image = images.root_of("windlass", cache, display, programs={})
         slurm = RealSlurm(
             root, folder / "slurm", Besides(SLURM.conf + SCHEDULING, script=SLURM.script)
         )
@@ -46,7 +48,7 @@ def servers() -> Iterator[Servers]:
         stages = kwok.like_kubelets(folder, programs)
         nodes = kwok.start(folder, programs, kube.kubectl, LEASE_SECONDS, stages)
         started.callback(nodes.stop)
-        yield Servers(kube, audit, slurm, operator_kubeconfig(kube))
+        yield Servers(kube, audit, slurm, operator_kubeconfig(kube)), image
 
 
 def _create(kubectl: Kubectl, *objects: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """Everything that runs while something is measured."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,8 +10,6 @@ from bench.bridge import manifests
 from bench.bridge.watching import Pods
 from bench.workers.audit import LATE, Write
 from bench.workers.bare import Bare, creating, deleting
-from bench.workers.counting import Call as Asked
-from bench.workers.counting import Counting
 from bench.workers.servers import Servers
 from bench.workers.watching import until
 from windlass.kube.client import Client
@@ -18,6 +17,8 @@ from windlass.slurm import Client as Slurm
 from windlass.slurm import requests as slurm
 
 PODS: Final = f"/api/v1/namespaces/{manifests.NAMESPACE}/pods"
+OURS: Final = "REQUEST_STATS_INFO"
+"""The one question about what was asked."""
 GROUPS: Final = f"/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{manifests.NAMESPACE}/podgroups"
 
 
@@ -27,7 +28,6 @@ class Stage:
     kube: Client
     bare: Bare
     slurm: Slurm
-    proxy: Counting
     pods: Pods
     size: int
     nodes: int
@@ -72,15 +72,22 @@ class Mark:
     """What was used up to a moment."""
 
     writes: int
-    calls: int
+    calls: Counter[str]
 
 
 async def mark(stage: Stage) -> Mark:
     await asyncio.sleep(LATE)
-    return Mark(stage.servers.audit.place(), len(stage.proxy.calls))
+    return Mark(stage.servers.audit.place(), await _calls(stage))
 
 
-async def used(stage: Stage, since: Mark) -> tuple[list[Write], list[Asked]]:
-    calls = stage.proxy.calls[since.calls :]
+async def used(stage: Stage, since: Mark) -> tuple[list[Write], Counter[str]]:
+    calls = await _calls(stage) - since.calls - Counter([OURS])
     await asyncio.sleep(LATE)
     return stage.servers.audit.since(since.writes), calls
+
+
+async def _calls(stage: Stage) -> Counter[str]:
+    """What slurmctld itself has counted, by kind: slurmrestd asks it once or more for each call,
+    and nothing stands in the way of those that are measured."""
+    counted = (await stage.slurm.send(slurm.diag())).rpcs_by_message_type
+    return Counter({one.message_type: one.count for one in counted})
