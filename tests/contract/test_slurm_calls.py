@@ -20,6 +20,7 @@ from windlass.slurm.errors import (
     Unsupported,
 )
 from windlass.slurm.model import Node
+from windlass.slurm.scheduling import looks_every_second
 from windlass.slurm.specs import JobSpec, NodeUpdate, PartitionSpec, ReservationSpec
 from windlass.slurm.table import job_keys
 from windlass.slurm.versions import SINCE, Feature, Version
@@ -69,6 +70,11 @@ def test_diag_tells_the_controllers_time(world: World) -> None:
 def test_conf(world: World) -> None:
     able(world, Feature.READ_CONF)
     assert world.send(requests.conf()).values["ClusterName"] in ("contract", "fake")
+
+
+def test_conf_tells_how_often_slurmctld_goes_through_its_queue(world: World) -> None:
+    able(world, Feature.READ_CONF)
+    assert looks_every_second(world.send(requests.conf()))
 
 
 def test_reconfigure(world: World) -> None:
@@ -239,6 +245,17 @@ def test_an_external_job_runs_on_the_nodes_it_asked_for(world: World) -> None:
     assert job.ends_at == (job.started_at or 0) + 30 * 60
     assert "EXTERNAL_JOB" in job.flags
     world.send(requests.cancel(job_id))
+
+
+def test_a_job_that_may_begin_in_the_next_second_starts_then(world: World) -> None:
+    nodes = world.nodes(1)
+    begins_at = world.send(requests.diag()).now + 1
+    job_id = world.send(requests.submit(external_job(nodes, begins_at=begins_at))).job_id
+    world.wait(lambda: world.send(requests.job(job_id)).state.running)
+    started_at = world.send(requests.job(job_id)).started_at
+    world.send(requests.cancel(job_id))
+    assert started_at is not None
+    assert begins_at <= started_at <= begins_at + 3
 
 
 def test_a_cancelled_job_has_ended_and_can_be_cancelled_again(world: World) -> None:

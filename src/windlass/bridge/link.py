@@ -14,6 +14,7 @@ from typing import Final, TypeAlias, TypeVar
 from windlass.bridge.gang import GangKey
 from windlass.bridge.jobs import OurJobs, Ours
 from windlass.bridge.marker import Marker
+from windlass.bridge.next_second import NextSecond
 from windlass.bridge.sent import UNSEEN, Identity, Sent
 from windlass.bridge.under_way import UnderWay
 from windlass.slurm import requests
@@ -103,6 +104,7 @@ class Link:
         self._began = clock.now()
         self._held: dict[int, tuple[NodeAllocation, ...]] = {}
         self._under_way = UnderWay(clock)
+        self._next_second = NextSecond(clock)
         self._runs_since: dict[int, Seconds] = {}
 
     def listen(self, ears: Ears) -> None:
@@ -168,7 +170,7 @@ class Link:
         known = max((each.job.id for each in self._ours.of(marker.key)), default=0)
         self._sent.sent(marker.identity, self._clock.now(), known)
         try:
-            submitted = await self._send(requests.submit(spec))
+            submitted = await self._send(requests.submit(self._next_second.given(spec)))
         except Unavailable as error:
             if not error.sent:
                 self._sent.never_sent(marker.identity)
@@ -251,6 +253,7 @@ class Link:
                 mirror.nodes.on_staleness(self._tell_staleness)
                 mirror.jobs.on_staleness(self._tell_staleness)
                 tasks.create_task(self._tell_first(mirror), name="first reading of Slurm")
+                tasks.create_task(self._next_second.follow(mirror), name="clock of Slurm")
                 await mirror.run()
         finally:
             self._line = self._mirror = None

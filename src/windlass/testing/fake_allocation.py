@@ -34,6 +34,7 @@ class FakeJob(wire.WireJob, gc=False):
     tasks_per_node: int = 0
     tres_per_task: str = ""
     exclusive: bool = False
+    begins_at: int = 0
     held: dict[str, Held] = field(default_factory=dict)
 
 

@@ -59,7 +59,8 @@ def diag(_slurm: FakeCluster, asked: Asked) -> Response:
 
 
 def conf(slurm: FakeCluster, _asked: Asked) -> wire.Answer:
-    return wire.ConfAnswer(slurm_conf={"ClusterName": slurm.name})
+    words = list(slurm.scheduling)
+    return wire.ConfAnswer(slurm_conf={"ClusterName": slurm.name, "SchedulerParameters": words})
 
 
 def nothing(_slurm: FakeCluster, _asked: Asked) -> wire.Answer:
@@ -264,6 +265,8 @@ def change_job(job: FakeJob, wanted: dict[str, Any]) -> None:
     job.user_name = wanted.get("user_id", job.user_name)
     job.group_name = wanted.get("group_id", job.group_name)
     job.hold = wanted.get("hold", job.hold)
+    if "begin_time" in wanted:
+        job.begins_at = wanted["begin_time"]["number"]
     for name in JOB_LIMITS:
         if name in wanted:
             setattr(job, name, wire.Number(**wanted[name]))

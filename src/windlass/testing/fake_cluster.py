@@ -40,6 +40,8 @@ class FakeCluster:
     """Their names; each has all switches and blocks that are asked for."""
     defers: bool = False
     """Whether jobs wait until somebody calls `look`."""
+    scheduling: tuple[str, ...] = ("sched_interval=1",)
+    """The words of SchedulerParameters."""
     _changed: dict[str, int] = field(default_factory=dict)
     _next_job: int = 1
 
@@ -100,6 +102,9 @@ class FakeCluster:
 
     def place(self, job: FakeJob, only: list[str]) -> None:
         """Start a job if there is room for it; `only` names all nodes that can be had, if any."""
+        if job.begins_at > self.now():
+            job.state_reason = "BeginTime"
+            return
         while job.array_task_string and self.room(job, only):
             self._start(self.split(job, array_tasks(job.array_task_string)[0]), only)
         if job.job_state == ["PENDING"]:

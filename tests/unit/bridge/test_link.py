@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from windlass.bridge.gang import GangKey
 from windlass.bridge.link import DEAF, Link
 from windlass.bridge.marker import Marker
+from windlass.bridge.next_second import AGREED, EVERY, LONG
 from windlass.slurm.specs import JobSpec
 from windlass.slurm.tokens import StaticToken
 from windlass.slurm.transport import Transport
@@ -122,5 +123,22 @@ def test_a_comment_that_becomes_another_wakes_the_gang() -> None:
         at.slurm.cluster.jobs[number].comment = "by somebody"
         await asyncio.sleep(30)
         assert at.woken == [TRAIN]
+
+    play(scenario)
+
+
+def test_a_job_is_submitted_behind_a_long_queue_to_begin_in_the_next_second() -> None:
+    async def scenario(at: Stage) -> None:
+        cluster = at.slurm.cluster
+        for _ in range(LONG):
+            cluster.new_job().hold = True
+        await asyncio.sleep(AGREED * EVERY)
+        second = int(cluster.now())
+        number = await at.submit()
+        assert cluster.jobs[number].begins_at == second + 1
+        await asyncio.sleep(1)
+        cluster.look()
+        await asyncio.sleep(2)
+        assert await at.held(number) == list(NODES)
 
     play(scenario)
