@@ -19,6 +19,7 @@ from windlass.slurm.errors import (
     Unauthorized,
     Unsupported,
 )
+from windlass.slurm.looking import MOST
 from windlass.slurm.model import Node
 from windlass.slurm.scheduling import looks_every_second
 from windlass.slurm.specs import JobSpec, NodeUpdate, PartitionSpec, ReservationSpec
@@ -283,6 +284,20 @@ def test_the_states_of_all_jobs_and_of_one(world: World) -> None:
     (one,) = world.send(requests.job_states(job_id))
     world.send(requests.cancel(job_id))
     assert (everything[str(job_id)], one.state.base) == ("RUNNING", "RUNNING")
+
+
+def test_the_states_of_some_jobs_are_one_call_and_who_is_not_there_is_left_out(
+    world: World,
+) -> None:
+    first, second, third = (world.running_job(world.nodes(1)) for _ in range(3))
+
+    many = range(90_000_000, 90_000_000 + MOST - 2)
+    found = world.send(requests.job_states(first, *many, third))
+    world.send(requests.cancel_jobs([first, second, third]))
+    assert {each.key: each.state.base for each in found} == {
+        str(first): "RUNNING",
+        str(third): "RUNNING",
+    }
 
 
 def test_an_array_is_one_call_with_a_record_for_each_task_that_differs_and_one_for_the_rest(

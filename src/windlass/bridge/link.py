@@ -90,6 +90,8 @@ DEAF: Final = Ears(_nobody, _nobody, _nobody, _nobody, lambda: None, lambda: Non
 class Link:
     """`run` keeps it until it is cancelled, and needs a parent task."""
 
+    thrift: Thrift = THRIFT
+
     def __init__(self, cluster: str, tokens: Tokens, clock: Clock, dial: Dial) -> None:
         self._cluster = cluster
         self._tokens = tokens
@@ -242,7 +244,7 @@ class Link:
             async with self._dial() as transport, asyncio.TaskGroup() as tasks:
                 self._line = Line(transport, self._tokens)
                 mirror = self._mirror = Mirror(
-                    self._line, self._clock, NODES, STARTS, thrift=THRIFT, answer_within=ANSWER
+                    self._line, self._clock, NODES, STARTS, thrift=self.thrift, answer_within=ANSWER
                 )
                 self._ours = OurJobs(self._cluster)
                 mirror.jobs.subscribe(self._job_changed)

@@ -5,7 +5,7 @@ which costs what it costs in a list; a list is the dearest call there is. So is 
 its number it brings every task, ended ones too.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence, Sized
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,14 +16,13 @@ from windlass.slurm.arrays import Arrays, number_of
 from windlass.slurm.at_once import for_each
 from windlass.slurm.errors import Absent
 from windlass.slurm.feed import Feed, Sender
+from windlass.slurm.looking import MANY, Look, Looking, over
 from windlass.slurm.model import Job, NodeAllocation
 from windlass.slurm.starts import Starts, starts
 from windlass.slurm.table import Change, job_keys
-from windlass.values.clock import Clock, Instant, Seconds
+from windlass.values.clock import Clock, Seconds
 from windlass.values.states import JobState
 
-FEW: Final = 16
-"""So many changed jobs are always read one by one."""
 PART: Final = 0.35
 """More than this part of all jobs is read as the whole list: fewer calls, and not much dearer."""
 MOST: Final = 0.5
@@ -53,25 +52,11 @@ class Thrift:
     reads_starts: bool = True
     """Whether a job that is known is read once more when it has started; otherwise it is asked only
     for what it holds, where Slurm can say that."""
+    many: int = MANY
+    """Jobs of which only some are looked at, where others say when new ones may start."""
 
 
 USUAL: Final = Thrift()
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """In which state all jobs are at a moment."""
-
-    asked_at: Instant
-    states: Mapping[str, JobState]
-    moved: Sequence[str]
-    """Those that were in another state at the last look, or not there."""
-    gone: bool
-    """Whether one was there that Slurm knows no more."""
-
-    def few(self, jobs: Sized, part: float) -> bool:
-        """Whether these are so few that each is asked for alone, not more than a part of all."""
-        return len(jobs) <= max(FEW, part * len(self.states))
 
 
 @dataclass(slots=True)
@@ -82,7 +67,7 @@ class JobReading:
     thrift: Thrift
     _arrays: Arrays = field(init=False)
     _starts: Starts = field(init=False)
-    _states: Mapping[str, JobState] = field(default_factory=dict)
+    _looking: Looking = field(init=False)
     _submitted: dict[str, Job] = field(default_factory=dict)
     _unread: dict[str, Seconds] = field(default_factory=dict)
     _refresh_at: Seconds | None = None
@@ -94,6 +79,7 @@ class JobReading:
     def __post_init__(self) -> None:
         self._arrays = Arrays(self.clock, self.thrift.rarely)
         self._starts = Starts(self.slurm)
+        self._looking = Looking(self.slurm, self.clock, self.thrift.many)
 
     def anew(self) -> None:
         """Have the whole list read next."""
@@ -103,7 +89,7 @@ class JobReading:
         """Read these jobs now: the caller has changed what leaves their state alone."""
         async with self.feed.turn:
             read = await self._single_jobs([number_of(str(job_id)) for job_id in job_ids])
-            self.feed.publish(self.feed.table.patch(_of_one_moment(read, self._states)))
+            self.feed.publish(self.feed.table.patch(_of_one_moment(read, self._looking.states)))
 
     def submitted(self, job: Job) -> None:
         """Have a new job taken for what the caller knows of it while it has only begun to wait."""
@@ -116,12 +102,14 @@ class JobReading:
     async def poll(self) -> bool:
         async with self.feed.turn:
             before = set(self._submitted)
-            look = await self._look()
+            due = self._refresh_due()
+            soon = not due and not self._lost and self.feed.expecting() is not None
+            look = await self._looking.look({*before, *self._unread}, soon=soon)
             new = self._new(look, before)
             submitted = {key: job for key, job in new.items() if look.states[key] == job.state}
             starting = self._starting(look, new)
             known = submitted | self._known_ends(look)
-            due = self._refresh_due(look)
+            due = due and bool(look.states)
             unknown = self._unknown(look, known.keys() | starting.keys(), due=due)
             numbers = self._arrays.due(unknown)
             few = look.few(numbers, PART)
@@ -133,19 +121,13 @@ class JobReading:
                 found = self._merge(look, {**known, **read})
                 if due:
                     self._put_off(self.clock.monotonic() - began)
-            self._states = look.states
+            self._looking.take(look)
             self._unread |= dict.fromkeys(submitted, Seconds(self.clock.monotonic() + UNREAD))
             self.feed.publish(found)
             if any(look.states[key].running for key in look.moved):
                 self.feed.met_at = look.asked_at
             await self._tell_starts(look, starting)
             return bool(found or starting)
-
-    async def _look(self) -> Look:
-        asked_at = self.clock.now()
-        states = {each.key: each.state for each in await self.slurm.send(requests.job_states())}
-        moved = [key for key, state in states.items() if self._states.get(key) != state]
-        return Look(asked_at, states, moved, gone=not self._states.keys() <= states.keys())
 
     def _unknown(self, look: Look, known: Container[str], *, due: bool) -> list[str]:
         """The jobs to read: those that changed, and where a refresh is due all that go on."""
@@ -167,7 +149,7 @@ class JobReading:
 
     def _merge(self, look: Look, jobs: Mapping[str, Job]) -> list[Change[Job]]:
         gone = [key for key in self.feed.table.items if key not in look.states]
-        return self.feed.table.merge(jobs, gone, look.asked_at)
+        return self.feed.table.merge(jobs, gone, look.all_at)
 
     def _new(self, look: Look, before: set[str]) -> dict[str, Job]:
         """What was submitted and is there. What was `before` Slurm was asked, and is not, has
@@ -178,7 +160,7 @@ class JobReading:
         return {key: job for key, job in new.items() if key in look.states}
 
     def _to_read(self, state: JobState) -> bool:
-        return self.thrift.reads_ends or not _over(state)
+        return self.thrift.reads_ends or not over(state)
 
     def _known_ends(self, look: Look) -> dict[str, Job]:
         """The jobs that have ended and need not be read."""
@@ -231,11 +213,11 @@ class JobReading:
         """Whether only the whole list will do: at first, and after a silence."""
         return self._refresh_at is None or self.feed.table.unknown_since is not None
 
-    def _refresh_due(self, look: Look) -> bool:
+    def _refresh_due(self) -> bool:
         """Whether it is time to look for what `jobs/state` does not tell. It takes its time, so
         whoever expects a start goes first for a while."""
         at = self._refresh_at
-        if at is None or not look.states:
+        if at is None:
             return False
         expected = self.feed.expecting() is not None
         return self.clock.monotonic() >= (at + PUT_OFF if expected else at)
@@ -249,7 +231,7 @@ class JobReading:
     def _not_ended(self, look: Look) -> list[str]:
         """The jobs that have not ended, each by one of its names: most of a list may have."""
         items = self.feed.table.items
-        alive = (key for key, state in look.states.items() if key in items and not _over(state))
+        alive = (key for key, state in look.states.items() if key in items and not over(state))
         return list({items[key].id: key for key in alive}.values())
 
     async def _list_jobs(self, look: Look) -> list[Change[Job]]:
@@ -294,7 +276,3 @@ def _of_one_moment(read: Iterable[Job], states: Mapping[str, JobState]) -> dict[
         for key in job_keys(job)
         if key in states
     }
-
-
-def _over(state: JobState) -> bool:
-    return state.ended and not state.completing

@@ -142,9 +142,10 @@ def job_records(job_id: int | str) -> Request[tuple[Job, ...]]:
     return Request("GET", path, wire.JobsAnswer, codec.job_records, absent=NO_JOB, safe=True)
 
 
-def job_states(job_id: int | None = None) -> Request[tuple[BriefJob, ...]]:
-    """All jobs or one; slurmrestd 26.05 answers a list of ids with HTTP 500."""
-    query = () if job_id is None else (("job_id", str(job_id)),)
+def job_states(*job_ids: int | str) -> Request[tuple[BriefJob, ...]]:
+    """All jobs or these, less those that are not there. slurmrestd 26.05 answers a list of ids with
+    HTTP 500, but takes the parameter several times."""
+    query = tuple(("job_id", str(job_id)) for job_id in job_ids)
     path, answer = "/jobs/state/", wire.JobStatesAnswer
     return Request("GET", path, answer, codec.job_states, query=query, safe=True)
 

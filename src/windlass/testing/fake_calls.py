@@ -215,11 +215,11 @@ def get_job(slurm: FakeCluster, asked: Asked) -> wire.Answer:
 
 
 def get_job_states(slurm: FakeCluster, asked: Asked) -> wire.Answer:
-    only = asked.query.get("job_id")
+    only = asked.query.get("job_id", "").split(",")
     found = [
         wire.WireJobState(key, job.job_state)
         for job in slurm.jobs.values()
-        if only in (None, str(job.job_id))
+        if only == [""] or str(job.job_id) in only
         for key in job_keys(codec.job(job))
     ]
     return wire.JobStatesAnswer(jobs=Raw(json.encode(found)))

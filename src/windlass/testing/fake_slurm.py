@@ -89,7 +89,7 @@ class FakeSlurm:
         return told(route.handler, books, self._asked(message, route.name, query))
 
     def _asked(self, message: Message, name: str, query: str) -> Asked:
-        values = {key: texts[0] for key, texts in parse_qs(query).items()}
+        values = {key: ",".join(texts) for key, texts in parse_qs(query).items()}
         body = json.decode(message.body) if message.body else {}
         return Asked(name, values, body, int(self.cluster.now()))
 

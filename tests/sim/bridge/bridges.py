@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 from tests.sim.processes import Process
 from windlass.bridge.engine import Design
-from windlass.bridge.link import Link
+from windlass.bridge.link import THRIFT, Link
 from windlass.bridge.observe import Rules
 from windlass.bridge.process import Means, Options, bridge
 from windlass.bridge.submission import Settings
@@ -22,6 +23,8 @@ from windlass.values.key import Key
 LEASE: Final = Key("default", "windlass-bridge")
 DISK_PRESSURE: Final = "DiskPressure"
 """The condition of nodes that is to drain them in Slurm, too."""
+FRUGAL: Final = replace(THRIFT, many=3)
+"""As with a queue that is long."""
 
 
 def working(cluster: str, time: VirtualClock) -> Callable[[Process], Coroutine[Any, Any, None]]:
@@ -34,6 +37,7 @@ def working(cluster: str, time: VirtualClock) -> Callable[[Process], Coroutine[A
 
     async def work(process: Process) -> None:
         link = Link(cluster, StaticToken("it is me"), time, _dialling(process))
+        link.thrift = FRUGAL
         means = Means(cast(Client, process.kube), Metrics(), clock, wall)
         serving = Serving(host="127.0.0.1", port=0)
         options = Options(identity=process.name, lease=LEASE, settings=serving)
