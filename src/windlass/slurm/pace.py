@@ -64,6 +64,7 @@ CALM: Final = Pace(
 The answer has every job that slurmctld remembers; where short ones come and go all the time there
 are thousands, and a node changes with each."""
 STARTS: Final = Pace(
+    rest=Seconds(1.0),
     churn=Seconds(0.4),
     most_load=0.1,
     longest=Seconds(3.0),
@@ -71,8 +72,8 @@ STARTS: Final = Pace(
     beats=(0.06, 0.56),
 )
 """For jobs, where it matters when they start, and others say when that may be: a long queue is read
-seldom while nobody does. slurmctld starts what waits as a second begins, by its own clock: the
-second beat is for those whose clocks differ."""
+seldom while nobody does, for whatever starts or ends changes a node. slurmctld starts what waits as
+a second begins, by its own clock: the second beat is for those whose clocks differ."""
 SLOW: Final = Pace(busy=Seconds(1.0), rest=Seconds(5.0), churn=Seconds(5.0))
 """For what changes by the hand of an administrator."""
 
