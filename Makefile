@@ -27,7 +27,7 @@ check: $(UV) ## format, lint, types, layers, unit tests, generated files: under 
 	$(RUN) lint-imports --no-cache | tail -n 2
 	$(RUN) python -m tools.reference --check
 	$(RUN) python -m tools.crds --check
-	$(RUN) pytest tests/unit --quiet
+	$(RUN) pytest tests/unit --quiet --numprocesses=2
 
 # What takes minutes to build is built first: a test that is not done in five is called hung.
 test: check packages ## every test there is, on real servers and a real cluster
