@@ -31,6 +31,8 @@ class NextSecond:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._agreed = 0
+        self._ahead = 0.0
+        """How far the time of day was from our steady clock when it last agreed with Slurm's."""
 
     async def follow(self, mirror: Mirror) -> None:
         """Learn what there is to know of a Slurm while its queue is long."""
@@ -49,10 +51,12 @@ class NextSecond:
             told = (await slurm.send(requests.diag())).now
         except SlurmError:
             return False
-        return often and int(asked_at) <= told <= int(self._clock.now())
+        now = self._clock.now()
+        self._ahead = now - self._clock.monotonic()
+        return often and int(asked_at) <= told <= int(now)
 
     def given(self, spec: JobSpec) -> JobSpec:
         """The job as it is to be submitted now."""
         if self._agreed < AGREED or spec.begins_at is not None:
             return spec
-        return structs.replace(spec, begins_at=int(self._clock.now()) + 1)
+        return structs.replace(spec, begins_at=int(self._clock.monotonic() + self._ahead) + 1)

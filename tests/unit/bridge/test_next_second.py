@@ -46,6 +46,8 @@ class Case:
     version: Version = NEWEST
     known_for: float = AGREED * EVERY
     down: bool = False
+    set_ahead: float = 0.0
+    """How far our clock is set before the job is submitted."""
 
 
 def begins_after(case: Case) -> int | None:
@@ -61,17 +63,23 @@ def begins_after(case: Case) -> int | None:
         asked = NextSecond(clock)
         following = asyncio.create_task(asked.follow(mirror))
         await asyncio.sleep(case.known_for)
+        second = int(clock.now())
+        clock.ahead += case.set_ahead
         begins_at = asked.given(SPEC).begins_at
         following.cancel()
         await asyncio.wait([following])
         assert asked.given(SPEC) == SPEC, "nothing is known of a Slurm that is not followed"
-        return None if begins_at is None else begins_at - int(clock.now())
+        return None if begins_at is None else begins_at - second
 
     return run(main())
 
 
 def test_behind_a_long_queue_a_job_may_begin_in_the_next_second() -> None:
     assert begins_after(Case()) == 1
+
+
+def test_a_clock_that_was_just_set_delays_no_job() -> None:
+    assert begins_after(Case(set_ahead=3600.0)) == 1
 
 
 @pytest.mark.parametrize(
