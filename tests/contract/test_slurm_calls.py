@@ -251,7 +251,7 @@ def test_an_external_job_runs_on_the_nodes_it_asked_for(world: World) -> None:
 def test_a_job_that_may_begin_in_the_next_second_starts_then(world: World) -> None:
     nodes = world.nodes(1)
     begins_at = world.send(requests.diag()).now + 1
-    job_id = world.send(requests.submit(external_job(nodes, begins_at=begins_at))).job_id
+    job_id = world.prepare(requests.submit(external_job(nodes, begins_at=begins_at))).job_id
     world.wait(lambda: world.send(requests.job(job_id)).state.running)
     started_at = world.send(requests.job(job_id)).started_at
     world.send(requests.cancel(job_id))
