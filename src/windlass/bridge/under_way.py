@@ -164,6 +164,7 @@ class UnderWay:
         return called
 
     def _has_room(self, pods: int) -> bool:
-        """A gang that is larger than that goes alone."""
+        """Where most of a gang has some, or nobody else is there: those are as many in the middle,
+        however large gangs are, and a gang that is larger than that goes alone."""
         there = sum(each.pods for each in (*self._sent.values(), *self._unbound.values()))
-        return not there or there + pods <= self._most
+        return not there or there + pods / 2 <= self._most

@@ -87,6 +87,16 @@ def test_who_was_called_and_does_not_come_makes_room() -> None:
     play(story)
 
 
+@pytest.mark.parametrize(("more", "enters"), [(10, True), (16, True), (17, False)])
+def test_a_gang_enters_where_half_of_it_has_room(more: int, enters: bool) -> None:
+    async def story(under_way: UnderWay) -> None:
+        assert under_way.enter(A, MANY - 8)
+        assert under_way.enter(B, more) == enters
+        assert not under_way.enter(C, 10)
+
+    play(story)
+
+
 def test_a_gang_that_is_larger_than_that_goes_alone() -> None:
     async def story(under_way: UnderWay) -> None:
         assert under_way.enter(A, 10 * MANY)
