@@ -32,7 +32,7 @@ class NextSecond:
         self._clock = clock
         self._agreed = 0
         self._ahead = 0.0
-        """How far the time of day was from our steady clock when it last agreed with Slurm's."""
+        """How far the time of day was from our steady clock at the last look at Slurm's."""
 
     async def follow(self, mirror: Mirror) -> None:
         """Learn what there is to know of a Slurm while its queue is long."""
