@@ -30,7 +30,7 @@ from windlass.slurm.job_reading import USUAL, JobReading, Thrift
 from windlass.slurm.model import Job, Listing, Node, NodeAllocation, Partition, Reservation
 from windlass.slurm.pace import QUICK, SLOW, Pace, Rhythm, beat_of, until_beat
 from windlass.slurm.table import by_name
-from windlass.values.clock import Clock, Seconds
+from windlass.values.clock import Clock, Instant, Seconds
 
 T = TypeVar("T", bound=Struct)
 R = TypeVar("R")
@@ -138,10 +138,12 @@ class Mirror:
 
     def _until_beat(self, feed: Feed[T], beats: Sequence[float], expected: Seconds) -> Seconds:
         """What came to be expected since the last look will be seen at the beat at which others
-        were; where that look ought to have shown some of it and did not, at any."""
+        were; where that look ought to have shown some of it and did not, at any. A beat that came
+        while we waited for an answer, or were busy, is made up for."""
         if feed.met_at is not None and expected > feed.looked_at:
             beats = (beat_of(beats, feed.met_at),)
-        return until_beat(beats, self.clock.now())
+        now, ago = self.clock.now(), self.clock.monotonic() - max(expected, feed.looked_at)
+        return until_beat(beats, now, Instant(now - ago))
 
     def _lose(self, feed: Feed[T]) -> None:
         feed.table.lose(self.clock.now())

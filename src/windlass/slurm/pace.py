@@ -20,6 +20,8 @@ REST: Final = Seconds(0.3)  # and 0.3 s for a list of 1,000 nodes: seen within a
 CHURN: Final = Seconds(0.6)  # and twice 0.2 s for the list before and the list that has it
 AT_ONCE: Final = Seconds(0.0)
 A_LITTLE: Final = 0.01
+JUST_NOW: Final = 0.25
+"""Seconds by which it is not too late for a beat: half of the time between two."""
 EVER: Final = Seconds(math.inf)
 FAILED_FIRST: Final = Seconds(0.5)
 FAILED_MOST: Final = Seconds(10.0)
@@ -78,11 +80,18 @@ SLOW: Final = Pace(busy=Seconds(1.0), rest=Seconds(5.0), churn=Seconds(5.0))
 """For what changes by the hand of an administrator."""
 
 
-def until_beat(beats: Sequence[float], now: Instant) -> Seconds:
-    """The wait until the next of them; a timer may have woken us a little before this one."""
-    part = now % 1.0
+def until_beat(beats: Sequence[float], now: Instant, since: Instant | None = None) -> Seconds:
+    """The wait until the next of them; none where there has just been one, after `since`."""
+    if since is not None and next_beat(beats, Instant(max(since, now - JUST_NOW))) <= now:
+        return AT_ONCE
+    return Seconds(next_beat(beats, now) - now)
+
+
+def next_beat(beats: Sequence[float], moment: Instant) -> Instant:
+    """The first of them after a moment; a timer may have woken us a little before this one."""
+    part = moment % 1.0
     later = (beat for beat in beats if beat > part + A_LITTLE)
-    return Seconds(min(later, default=1.0 + min(beats)) - part)
+    return Instant(moment - part + min(later, default=1.0 + min(beats)))
 
 
 def beat_of(beats: Sequence[float], moment: Instant) -> float:

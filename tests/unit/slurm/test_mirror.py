@@ -641,6 +641,20 @@ def test_starts_are_looked_for_at_the_beat_that_showed_others_unless_one_is_over
     play(scenario, jobs_pace=STARTS)
 
 
+def test_a_look_that_was_answered_a_little_too_late_for_a_beat_is_followed_by_another() -> None:
+    async def scenario(at: Stage) -> None:
+        at.mirror.jobs.expecting = lambda: LONG_AGO
+        at.mirror.jobs.nudge()
+        await asyncio.sleep(2.3 - at.clock.now() % 1)
+        at.mirror.slurm, second = Slowed(at.slurm, "/jobs/state/", 0.6), int(at.clock.now())
+        answered = list[float]()
+        at.mirror.jobs.on_answer(lambda: answered.append(at.clock.now() - second))
+        await asyncio.sleep(3)
+        assert answered == pytest.approx([1.16, 1.76, 2.36, 3.16])
+
+    play(scenario, jobs_pace=STARTS)
+
+
 def test_a_start_that_comes_to_be_expected_during_a_long_wait_is_seen_in_time() -> None:
     async def scenario(at: Stage) -> None:
         at.mirror.slurm = Slowed(at.slurm, "/jobs/state/", 2.0)

@@ -124,6 +124,23 @@ def test_the_next_beat_is_later_than_now(now: float, wait: float) -> None:
     assert until_beat((0.1, 0.6), Instant(now)) == pytest.approx(wait)
 
 
+@pytest.mark.parametrize(
+    ("since", "now", "wait"),
+    [
+        (99.9, 100.2, 0.0),
+        (99.9, 100.5, 0.1),
+        (100.1, 100.2, 0.4),
+        (100.15, 100.2, 0.4),
+        (99.0, 100.05, 0.05),
+        (99.9, 100.11, 0.0),
+    ],
+)
+def test_a_beat_that_passed_a_moment_ago_is_made_up_for(
+    since: float, now: float, wait: float
+) -> None:
+    assert until_beat((0.1, 0.6), Instant(now), Instant(since)) == pytest.approx(wait)
+
+
 def test_failures_back_off() -> None:
     rhythm = Rhythm.start(Pace())
     waits = []
