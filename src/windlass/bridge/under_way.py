@@ -57,6 +57,8 @@ class UnderWay:
         self._done = Seconds(0.0)
         """The same of those that started before and are all bound."""
         self._busy_at = clock.monotonic()
+        self._telling = False
+        """Whether others may have started than those that we were told of."""
 
     @property
     def most(self) -> int:
@@ -97,6 +99,7 @@ class UnderWay:
         """It runs, as it was seen at that time, and so many pods are to be bound."""
         self.leave(gang)
         self._unbound[gang] = _Sent(since, pods)
+        self._telling = True
 
     def bound(self, gang: GangKey, after: Seconds) -> None:
         """A pod of it was, so long after its job was seen to run."""
@@ -109,20 +112,25 @@ class UnderWay:
             self._latest = max(self._latest, after)
         if not self._unbound:
             self._done, self._latest = max(self._done, self._latest), Seconds(0.0)
+            if not self._telling:
+                self._adapt(self._busy_at)
 
     def read(self) -> list[GangKey]:
         """Jobs were read, and those that `leave` have; the answer is who is called."""
-        now = self._clock.monotonic()
+        now, self._telling = self._clock.monotonic(), False
         self._sent = {gang: one for gang, one in self._sent.items() if now - one.at < DECIDED}
         self._unbound = {gang: one for gang, one in self._unbound.items() if now - one.at < KEPT}
         self._called &= self._sent.keys()
+        self._adapt(now)
+        return self.call()
+
+    def _adapt(self, now: Seconds) -> None:
         latest = max(self._latest, self._done)
         if latest > LATE:
             self._latest = self._done = Seconds(0.0)
             self._shrink(now, LATE / latest)
         elif self._queue and now - self._late_at > LATELY:
             self._grow(now)
-        return self.call()
 
     def _shrink(self, now: Seconds, part: float) -> None:
         """To as many as would have been bound in time."""
@@ -140,8 +148,9 @@ class UnderWay:
             times, limit = A_LITTLE_MORE, max(self._most, UNTRIED)
         else:
             return  # those that have started are being bound
-        self._most, self._changed_at = min(limit, self._most * times), now
         self._done = Seconds(0.0)
+        if (most := min(limit, self._most * times)) > self._most:
+            self._most, self._changed_at = most, now
 
     def forget(self) -> None:
         """Nobody knows what became of them; all will be looked at again."""

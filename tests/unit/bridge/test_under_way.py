@@ -191,6 +191,23 @@ def test_the_sooner_pods_are_bound_the_more_are_under_way_next(after: float, mos
     play(story)
 
 
+@pytest.mark.parametrize(("told", "most"), [(True, 1.3 * MANY), (False, MANY)])
+def test_more_are_under_way_as_soon_as_all_that_started_are_bound(told: bool, most: float) -> None:
+    async def story(under_way: UnderWay) -> None:
+        for gang in (A, B, C):
+            under_way.enter(gang, MANY)
+        await asyncio.sleep(1)
+        under_way.started(A, 2, Seconds(0.0))
+        if told:
+            under_way.read()
+        under_way.bound(A, Seconds(0.1))
+        assert under_way.most == MANY
+        under_way.bound(A, Seconds(0.2))
+        assert under_way.most == int(most)
+
+    play(story)
+
+
 @pytest.mark.parametrize(("starts", "most"), [(True, MOST), (False, UNTRIED)])
 def test_somebody_who_waits_makes_more_be_under_way(starts: bool, most: float) -> None:
     async def story(under_way: UnderWay) -> None:
