@@ -3,6 +3,9 @@
 import asyncio
 import time
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from statistics import mean
 from typing import Any, Final
 
 from bench.bridge import manifests
@@ -27,16 +30,22 @@ class Bench:
         self.floor = floor
 
     async def measure(self, behind: int, rest: float) -> None:
+        """Pods alone come first and last, those with a queue behind them in between: a machine that
+        becomes slower or faster meanwhile does so for both."""
         await self.warm_up()
-        alone = await self.singles("one")
-        await self.gangs(alone)
+        alone = [await self.singles("one")]
+        await self.gangs(alone[0])
         if not behind:
             return
-        async with asyncio.timeout(1800):
-            await self.wait_behind(behind)
-        if rest:
-            await self.at_rest(behind, rest)
-        await self.singles_before(behind, alone)
+        async with asyncio.timeout(1800), self.waiting_behind(behind):
+            before = [await self.singles_before("two", behind)]
+            if rest:
+                await self.at_rest(behind, rest)
+            before.append(await self.singles_before("three", behind))
+        alone.append(await self.singles_again("four"))
+        what = f"the same with {behind:,} pods waiting behind"
+        value, floor = mean(before), mean(alone)
+        show(Row(what=what, value=value, unit="/s", floor=floor, least_times=0.8))
 
     async def warm_up(self) -> None:
         """A new bridge waits for what the one before it may have submitted."""
@@ -86,22 +95,29 @@ class Bench:
         self.latency(names)
         await self.clear(names)
 
-    async def singles_before(self, behind: int, alone: float) -> None:
-        names = [f"two-{number}" for number in range(self.stage.size)]
+    async def singles_before(self, prefix: str, behind: int) -> float:
+        names = [f"{prefix}-{number}" for number in range(self.stage.size)]
         since, cpu = await mark(self.stage), self.bridge.cpu()
         rate = await self.bound(names, [manifests.pod(name) for name in names])
         await self.held(names)
         cpu = self.bridge.cpu() - cpu
         writes, calls = await used(self.stage, since)
-        what = f"the same with {behind:,} pods waiting behind"
         size = len(names)
         note = f"{cpu / size * 1000:.1f} ms of CPU a pod"
-        show(Row(what=what, value=rate, unit="/s", floor=alone, least_times=0.8, note=note))
+        show(Row(what=f"with {behind:,} waiting behind", value=rate, unit="/s", note=note))
         each = calls.total() / size
         show(Row(what="Slurm calls a pod", value=each, note=_list(calls)))
         each = len(writes) / size
         show(Row(what="API writes a pod", value=each, most=3, note=_list(kinds(writes))))
         self.latency(names)
+        await self.clear(names, left=behind + 1)
+        return rate
+
+    async def singles_again(self, prefix: str) -> float:
+        names = [f"{prefix}-{number}" for number in range(self.stage.size)]
+        rate = await self.bound(names, [manifests.pod(name) for name in names])
+        show(Row(what="without them", value=rate, unit="/s"))
+        return rate
 
     async def bound(self, names: list[str], pods: list[Any]) -> float:
         """Pods a second, from the moment in which the bridge may begin."""
@@ -128,17 +144,37 @@ class Bench:
         value = percentile(took, 0.95)
         show(Row(what="job start to pod bound, 95 %", value=value, unit="s", most=1, note=note))
 
-    async def clear(self, names: list[str]) -> None:
+    async def clear(self, names: list[str], left: int = 0) -> None:
         numbers = {self.stage.pods.bound[name].job for name in names}
         jobs = [number for number in numbers if number is not None]
         await self.stage.slurm.send(slurm.cancel_jobs(jobs))
         await self.stage.delete(names)
-        await self.stage.until_jobs(0)
+        await self.stage.until_jobs(left)
 
     # --- a long queue ---------------------------------------------------------------------------
 
-    async def wait_behind(self, count: int) -> None:
+    @asynccontextmanager
+    async def waiting_behind(self, count: int) -> AsyncIterator[None]:
         """Each wants a whole node, and of each node a CPU is taken."""
+        stage, names = self.stage, [f"wait-{number}" for number in range(count)]
+        hog = await self.hog()
+        began = time.monotonic()
+        await stage.create(map(manifests.waiting, names))
+        await stage.until_jobs(count + 1)
+        took = time.monotonic() - began
+        show(Row(what=f"{count:,} pods made and submitted", value=count / took, unit="/s"))
+        await self.settled()
+        yield
+        began = time.monotonic()
+        await stage.delete(names)
+        await stage.until_jobs(1)
+        took = time.monotonic() - began
+        show(Row(what=f"{count:,} deleted, and their jobs", value=count / took, unit="/s"))
+        await stage.slurm.send(slurm.cancel_jobs([hog]))
+        await stage.until_jobs(0)
+
+    async def hog(self) -> int:
+        """A job that has a CPU of each node."""
         stage = self.stage
         hog = JobSpec(
             name="hog",
@@ -154,12 +190,7 @@ class Bench:
         number = (await stage.slurm.send(slurm.submit(hog))).job_id
         while not (await stage.slurm.send(slurm.job(number))).state.running:
             await asyncio.sleep(0.1)
-        began = time.monotonic()
-        await stage.create(manifests.waiting(f"wait-{number}") for number in range(count))
-        await stage.until_jobs(count + 1)
-        took = time.monotonic() - began
-        show(Row(what=f"{count:,} pods made and submitted", value=count / took, unit="/s"))
-        await self.settled()
+        return number
 
     async def settled(self) -> None:
         """Until nothing was written for a while."""
