@@ -24,7 +24,7 @@ less at most."""
 EARLY, LATE = Seconds(0.55), Seconds(0.75)
 """From the reading that shows a job running to the binding of a pod."""
 AFTER: Final = 0.9
-"""Seconds since it last grew, or shrank: it takes a second to see what that did."""
+"""Seconds since it last changed: it takes a second to see what that did."""
 LATELY: Final = Seconds(2.5)
 RESTED: Final = Seconds(5.0)
 DECIDED: Final = Seconds(1.3)
@@ -56,6 +56,8 @@ class UnderWay:
         """How late a pod was bound at most, of those that started last."""
         self._done = Seconds(0.0)
         """The same of those that started before and are all bound."""
+        self._wave = 0
+        """Pods of these that were bound."""
         self._busy_at = clock.monotonic()
         self._telling = False
         """Whether others may have started than those that we were told of."""
@@ -80,6 +82,7 @@ class UnderWay:
         now = self._clock.monotonic()
         if not self.busy and now - self._busy_at > RESTED:
             self._most = FIRST
+            self._seen()
         self._busy_at = now
         if gang not in self._called and (self._queue or not self._has_room(pods)):
             self._queue[gang] = pods
@@ -99,7 +102,8 @@ class UnderWay:
         """It runs, as it was seen at that time, and so many pods are to be bound."""
         self.leave(gang)
         self._unbound[gang] = _Sent(since, pods)
-        self._telling = True
+        if not self._telling:
+            self._telling, self._done, self._wave = True, Seconds(0.0), 0
 
     def bound(self, gang: GangKey, after: Seconds) -> None:
         """A pod of it was, so long after its job was seen to run."""
@@ -108,6 +112,7 @@ class UnderWay:
             if left.pods <= 1:
                 del self._unbound[gang]
         self._bound_at = self._busy_at = self._clock.monotonic()
+        self._wave += 1
         if after < KEPT:
             self._latest = max(self._latest, after)
         if not self._unbound:
@@ -127,7 +132,7 @@ class UnderWay:
     def _adapt(self, now: Seconds) -> None:
         latest = max(self._latest, self._done)
         if latest > LATE:
-            self._latest = self._done = Seconds(0.0)
+            self._seen()
             self._shrink(now, LATE / latest)
         elif self._queue and now - self._late_at > LATELY:
             self._grow(now)
@@ -139,18 +144,24 @@ class UnderWay:
             self._most, self._changed_at = max(FEWEST, self._most * max(LESS, part)), now
 
     def _grow(self, now: Seconds) -> None:
-        """To as many as would still be bound early."""
-        if now - self._changed_at < AFTER:
+        """To as many as would still be bound early. A few that were bound soon do not tell that
+        more would have been."""
+        if self._unbound:
             return
         if self._done:
-            times, limit = min(MORE, max(1.0, EARLY / self._done)), MOST
-        elif now - self._bound_at > LATELY:
-            times, limit = A_LITTLE_MORE, max(self._most, UNTRIED)
+            times = min(MORE, EARLY / self._done)
+            most = min(MOST, times * min(self._wave, self._most))
+            self._seen()
+        elif now - self._bound_at > LATELY and now - self._changed_at >= AFTER:
+            most = min(UNTRIED, self._most * A_LITTLE_MORE)
         else:
-            return  # those that have started are being bound
-        self._done = Seconds(0.0)
-        if (most := min(limit, self._most * times)) > self._most:
+            return
+        if most > self._most:
             self._most, self._changed_at = most, now
+
+    def _seen(self) -> None:
+        self._latest = self._done = Seconds(0.0)
+        self._wave = 0
 
     def forget(self) -> None:
         """Nobody knows what became of them; all will be looked at again."""

@@ -21,6 +21,13 @@ def play(story: Callable[[UnderWay], Awaitable[None]]) -> None:
     run(main())
 
 
+def _binds(under_way: UnderWay, pods: int, after: float) -> None:
+    """The first gang, which has started."""
+    under_way.started(A, pods, Seconds(0.0))
+    for _ in range(pods):
+        under_way.bound(A, Seconds(after))
+
+
 def test_who_finds_no_room_is_called_when_there_is_in_turn() -> None:
     async def story(under_way: UnderWay) -> None:
         assert under_way.enter(A, MANY)
@@ -181,10 +188,23 @@ def test_the_sooner_pods_are_bound_the_more_are_under_way_next(after: float, mos
         under_way.enter(A, MANY)
         under_way.enter(B, MANY)
         await asyncio.sleep(3)
-        under_way.bound(A, Seconds(after))
+        _binds(under_way, MANY, after)
         under_way.read()
         assert under_way.most == pytest.approx(most, abs=1)
         await asyncio.sleep(0.5)
+        under_way.read()
+        assert under_way.most == pytest.approx(most, abs=1)
+
+    play(story)
+
+
+@pytest.mark.parametrize(("pods", "most"), [(MANY // 2, MANY), (int(0.9 * MANY), 1.17 * MANY)])
+def test_a_few_that_are_bound_soon_do_not_make_more_be_under_way(pods: int, most: float) -> None:
+    async def story(under_way: UnderWay) -> None:
+        under_way.enter(A, MANY)
+        under_way.enter(B, MANY)
+        await asyncio.sleep(1)
+        _binds(under_way, pods, 0.1)
         under_way.read()
         assert under_way.most == pytest.approx(most, abs=1)
 
@@ -197,10 +217,11 @@ def test_more_are_under_way_as_soon_as_all_that_started_are_bound(told: bool, mo
         for gang in (A, B, C):
             under_way.enter(gang, MANY)
         await asyncio.sleep(1)
-        under_way.started(A, 2, Seconds(0.0))
+        under_way.started(A, MANY, Seconds(0.0))
         if told:
             under_way.read()
-        under_way.bound(A, Seconds(0.1))
+        for _ in range(MANY - 1):
+            under_way.bound(A, Seconds(0.1))
         assert under_way.most == MANY
         under_way.bound(A, Seconds(0.2))
         assert under_way.most == int(most)
@@ -217,7 +238,7 @@ def test_somebody_who_waits_makes_more_be_under_way(starts: bool, most: float) -
             await asyncio.sleep(1)
             under_way.leave(A)
             if starts:
-                under_way.bound(A, Seconds(0.2))
+                _binds(under_way, under_way.most, 0.2)
             under_way.read()
             under_way.leave(B)
         assert under_way.most == most
