@@ -46,6 +46,8 @@ from windlass.values.reason import Reason
 
 MANAGER: Final = FieldManager("windlass-bridge")
 AT_ONCE: Final = 32
+"""Writes of one plan, and of all plans to the API server: hundreds at once would make everybody
+wait, those that watch for what was written too."""
 REMEMBERED: Final = 10_000
 
 
@@ -81,6 +83,7 @@ class Executor:
         self._marked: dict[str, None] = {}
         self._ending: dict[int, None] = {}
         self.reservations = Reservations(lambda: telling.now().timestamp())
+        self._writing = asyncio.Semaphore(AT_ONCE)
         self._claims = ClaimWriter(client)
         self._devices = DeviceWriter(client, telling.now)
 
@@ -110,7 +113,8 @@ class Executor:
             case EndJob():
                 await self._end(action)
             case _:
-                await self._do_in_kube(action)
+                async with self._writing:
+                    await self._do_in_kube(action)
 
     async def _do_in_kube(self, action: InKube) -> None:
         match action:
