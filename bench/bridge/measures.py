@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from statistics import mean
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from bench.bridge import manifests
 from bench.bridge.process import Bridge
 from bench.bridge.stage import Stage, mark, used
 from bench.bridge.starts import starts
-from bench.workers.audit import kinds
+from bench.workers.audit import Write, kinds
 from bench.workers.table import Row, percentile, show
 from bench.workers.watching import until
 from windlass.slurm import JobSpec
@@ -21,6 +22,18 @@ from windlass.slurm import requests as slurm
 GANG: Final = 10
 SETTLED: Final = 15.0
 """Seconds in which all that waits has been told why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of pods that were made, bound and held."""
+
+    rate: float
+    """Pods a second, until they were bound."""
+    cpu: float
+    """Seconds of the bridge."""
+    writes: list[Write]
+    calls: Counter[str]
 
 
 class Bench:
@@ -58,23 +71,16 @@ class Bench:
 
     async def singles(self, prefix: str) -> float:
         size, nodes = self.stage.size, self.stage.nodes
-        names = [f"{prefix}-{number}" for number in range(size)]
-        since, cpu = await mark(self.stage), self.bridge.cpu()
-        rate = await self.bound(names, [manifests.pod(name) for name in names])
-        await self.held(names)
-        cpu = self.bridge.cpu() - cpu
-        writes, calls = await used(self.stage, since)
+        names = self.names(prefix)
+        cost = await self.cost(names, [manifests.pod(name) for name in names])
         what = f"{size:,} pods onto {nodes} idle nodes"
-        show(Row(what=what, value=rate, unit="/s", floor=self.floor, least_times=0.6))
-        each = calls.total() / size
-        show(Row(what="Slurm calls a pod", value=each, most=2, note=_list(calls)))
-        each = len(writes) / size
-        show(Row(what="API writes a pod", value=each, most=3, note=_list(kinds(writes))))
+        show(Row(what=what, value=cost.rate, unit="/s", floor=self.floor, least_times=0.6))
+        self.show_calls(cost, most=2)
         self.latency(names)
-        note = f"{cpu / size * 1000:.1f} ms a pod"
-        show(Row(what="bridge CPU for that", value=cpu, unit="s", note=note))
+        note = f"{cost.cpu / size * 1000:.1f} ms a pod"
+        show(Row(what="bridge CPU for that", value=cost.cpu, unit="s", note=note))
         await self.clear(names)
-        return rate
+        return cost.rate
 
     async def gangs(self, alone: float) -> None:
         size = self.stage.size // GANG
@@ -84,40 +90,46 @@ class Bench:
         ]
         await self.stage.create_groups(manifests.group(group, GANG) for group in groups)
         names = [each["metadata"]["name"] for each in pods]
-        since = await mark(self.stage)
-        rate = await self.bound(names, pods)
-        await self.held(names)
-        writes, calls = await used(self.stage, since)
+        cost = await self.cost(names, pods)
         what = f"{size} gangs of {GANG}, against single pods"
-        asked, wrote = calls.total() / len(names), len(writes) / len(names)
+        asked, wrote = cost.calls.total() / len(names), len(cost.writes) / len(names)
         note = f"{asked:.2f} calls, {wrote:.2f} writes a pod"
-        show(Row(what=what, value=rate, unit="/s", floor=alone, least_times=1.0, note=note))
+        show(Row(what=what, value=cost.rate, unit="/s", floor=alone, least_times=1.0, note=note))
         self.latency(names)
         await self.clear(names)
 
     async def singles_before(self, prefix: str, behind: int) -> float:
-        names = [f"{prefix}-{number}" for number in range(self.stage.size)]
-        since, cpu = await mark(self.stage), self.bridge.cpu()
-        rate = await self.bound(names, [manifests.pod(name) for name in names])
-        await self.held(names)
-        cpu = self.bridge.cpu() - cpu
-        writes, calls = await used(self.stage, since)
-        size = len(names)
-        note = f"{cpu / size * 1000:.1f} ms of CPU a pod"
-        show(Row(what=f"with {behind:,} waiting behind", value=rate, unit="/s", note=note))
-        each = calls.total() / size
-        show(Row(what="Slurm calls a pod", value=each, note=_list(calls)))
-        each = len(writes) / size
-        show(Row(what="API writes a pod", value=each, most=3, note=_list(kinds(writes))))
+        names = self.names(prefix)
+        cost = await self.cost(names, [manifests.pod(name) for name in names])
+        note = f"{cost.cpu / len(names) * 1000:.1f} ms of CPU a pod"
+        show(Row(what=f"with {behind:,} waiting behind", value=cost.rate, unit="/s", note=note))
+        self.show_calls(cost)
         self.latency(names)
         await self.clear(names, left=behind + 1)
-        return rate
+        return cost.rate
 
     async def singles_again(self, prefix: str) -> float:
-        names = [f"{prefix}-{number}" for number in range(self.stage.size)]
+        names = self.names(prefix)
         rate = await self.bound(names, [manifests.pod(name) for name in names])
         show(Row(what="without them", value=rate, unit="/s"))
         return rate
+
+    def names(self, prefix: str) -> list[str]:
+        return [f"{prefix}-{number}" for number in range(self.stage.size)]
+
+    async def cost(self, names: list[str], pods: list[Any]) -> Cost:
+        since, cpu = await mark(self.stage), self.bridge.cpu()
+        rate = await self.bound(names, pods)
+        await self.held(names)
+        cpu = self.bridge.cpu() - cpu
+        writes, calls = await used(self.stage, since)
+        return Cost(rate, cpu, writes, calls)
+
+    def show_calls(self, cost: Cost, most: float | None = None) -> None:
+        each = cost.calls.total() / self.stage.size
+        show(Row(what="Slurm calls a pod", value=each, most=most, note=_list(cost.calls)))
+        each = len(cost.writes) / self.stage.size
+        show(Row(what="API writes a pod", value=each, most=3, note=_list(kinds(cost.writes))))
 
     async def bound(self, names: list[str], pods: list[Any]) -> float:
         """Pods a second, from the moment in which the bridge may begin."""
