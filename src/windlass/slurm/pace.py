@@ -80,9 +80,9 @@ SLOW: Final = Pace(busy=Seconds(1.0), rest=Seconds(5.0), churn=Seconds(5.0))
 """For what changes by the hand of an administrator."""
 
 
-def until_beat(beats: Sequence[float], now: Instant, since: Instant | None = None) -> Seconds:
+def until_beat(beats: Sequence[float], now: Instant, since: Instant) -> Seconds:
     """The wait until the next of them; none where there has just been one, after `since`."""
-    if since is not None and next_beat(beats, Instant(max(since, now - JUST_NOW))) <= now:
+    if next_beat(beats, Instant(max(since, now - JUST_NOW))) <= now:
         return AT_ONCE
     return Seconds(next_beat(beats, now) - now)
 

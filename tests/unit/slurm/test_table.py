@@ -121,7 +121,7 @@ def test_at_a_thousand_nodes_a_change_is_seen_within_a_second(changes: int) -> N
     ("now", "wait"), [(100.0, 0.1), (100.05, 0.05), (100.1, 0.5), (100.3, 0.3), (100.7, 0.4)]
 )
 def test_the_next_beat_is_later_than_now(now: float, wait: float) -> None:
-    assert until_beat((0.1, 0.6), Instant(now)) == pytest.approx(wait)
+    assert until_beat((0.1, 0.6), Instant(now), Instant(now)) == pytest.approx(wait)
 
 
 @pytest.mark.parametrize(
