@@ -93,8 +93,8 @@ def spelled(step: Any) -> str:
             done = f"deletes {kind.kind} {key.name}"
         case Retire(pods):
             done = f"retires {', '.join(pod.key.name for pod in pods)}"
-        case ChangeNodes(names, update):
-            done = f"sets {', '.join(names)} to {update.state}"
+        case ChangeNodes(names, update, _, if_idle):
+            done = f"sets {', '.join(names)} to {update.state}{' if idle' if if_idle else ''}"
         case ForgetNodes(names):
             done = f"forgets {', '.join(names)}"
         case _:

@@ -30,6 +30,17 @@ async def scale_in_with_jobs(stage: Stage) -> None:
     await stage.until(lambda: unsettled(stage) is None)
 
 
+async def scale_in_as_a_job_starts(stage: Stage) -> None:
+    """A long job starts before the operator can know of it; the worker of the short one goes."""
+    _submit(stage, 30.0)
+    await stage.pass_time(5)
+    _submit(stage, 600.0)
+    _say(stage, "scales from 4 to 1", {"replicas": 1})
+    await stage.pass_time(60)
+    stage.slurmds.finish_all(clock())
+    await stage.until(lambda: unsettled(stage) is None)
+
+
 async def rolling_update(stage: Stage) -> None:
     """One worker at a time; the one with a job is the last."""
     _submit(stage, 60.0)
@@ -75,7 +86,9 @@ async def _told(story: Story) -> str:
         return stage.transcript.story()
 
 
-@pytest.mark.parametrize("story", [scale_in_with_jobs, rolling_update, cordon_and_recovery])
+@pytest.mark.parametrize(
+    "story", [scale_in_with_jobs, scale_in_as_a_job_starts, rolling_update, cordon_and_recovery]
+)
 def test_the_story_is_told_as_before(story: Story, pytestconfig: pytest.Config) -> None:
     seed(7)
     told = run(_told(story))

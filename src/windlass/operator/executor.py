@@ -164,9 +164,9 @@ class Executor:
             case Retire():
                 await self._retire(subject, step, _meant(slurm))
             case ChangeNodes() | ForgetNodes() | Reserve() | Unreserve() | RequeueJobs():
-                await self._slurm.do(_meant(slurm), step)
-                if tell:
-                    note = f"{_target(step)}: {step.reason.sentence}"
+                changed = await self._slurm.do(_meant(slurm), step)
+                if changed and tell:
+                    note = f"{_target(changed)}: {step.reason.sentence}"
                     self._tell(subject, step.reason.code, _verb(step), note)
             case _:
                 done = await self._kube.do(subject.metadata, step)

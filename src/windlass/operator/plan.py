@@ -123,12 +123,13 @@ class ChangeNodes:
     """Change Slurm nodes alike, in one call.
 
     Slurm is asked once more right before the state of one is changed: if an administrator has given
-    it a reason by then, it is left alone.
+    it a reason by then, it is left alone. With `if_idle` it is also left alone if a job has come.
     """
 
     names: tuple[str, ...]
     update: NodeUpdate
     reason: Reason
+    if_idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from asyncio import gather
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from windlass.operator.plan import ChangeNodes, ForgetNodes, RequeueJobs, Reserve, Unreserve
@@ -13,7 +13,6 @@ from windlass.slurm import requests
 from windlass.slurm.call import Request
 from windlass.slurm.errors import Absent, SlurmError, Unavailable
 from windlass.slurm.model import Node
-from windlass.slurm.specs import NodeUpdate
 from windlass.slurm.writes import NodeWriter
 from windlass.values.hostlist import fold
 from windlass.values.key import Key
@@ -51,13 +50,15 @@ class SlurmWrites:
     async def fresh(self, at: Key) -> Seen | None:
         return await self._slurms.fresh(at)
 
-    async def do(self, at: Key, step: SlurmStep) -> None:
+    async def do(self, at: Key, step: SlurmStep) -> SlurmStep | None:
+        """What was done of it: somebody may have been faster with some, or with all."""
         match step:
-            case ChangeNodes(names, update):
-                await self._change(at, names, update)
+            case ChangeNodes():
+                return await self._change(at, step)
             case ForgetNodes(names, _, whoever):
                 left = names if whoever else await self._left_to_us(at, names, _is_nobodys)
                 await self._forget(at, left)
+                return replace(step, names=left) if left else None
             case Reserve(spec):
                 await self._slurms.send(at, requests.write_reservation(spec))
             case Unreserve(name):
@@ -65,18 +66,20 @@ class SlurmWrites:
                     await self._slurms.send(at, requests.delete_reservation(name))
             case RequeueJobs(jobs):
                 await self._slurms.send(at, requests.requeue_jobs(jobs))
+        return step
 
-    async def _change(self, at: Key, names: tuple[str, ...], update: NodeUpdate) -> None:
+    async def _change(self, at: Key, step: ChangeNodes) -> ChangeNodes | None:
         """A node that is gone needs no change: the mirror will show it."""
-        if update.state is not None:
-            rule = _takes_a_drain if update.state == "DRAIN" else _is_ours
-            names = await self._left_to_us(at, names, rule)
+        names = step.names
+        if step.update.state is not None:
+            names = await self._left_to_us(at, names, _rule(step))
         if not names:
-            return
-        failed = await NodeWriter(_One(self._slurms, at)).change(names, update)
+            return None
+        failed = await NodeWriter(_One(self._slurms, at)).change(names, step.update)
         for error in failed.values():
             if not isinstance(error, Absent):
                 raise error
+        return replace(step, names=names)
 
     async def _left_to_us(
         self, at: Key, names: tuple[str, ...], rule: Callable[[Node], bool]
@@ -127,6 +130,12 @@ def hostlists(names: Sequence[str]) -> Iterator[str]:
             yield from those
 
 
+def _rule(step: ChangeNodes) -> Callable[[Node], bool]:
+    if step.update.state != "DRAIN":
+        return _is_ours
+    return _takes_a_drain_and_is_idle if step.if_idle else _takes_a_drain
+
+
 def _is_ours(node: Node) -> bool:
     return ours(node.reason)
 
@@ -134,6 +143,10 @@ def _is_ours(node: Node) -> bool:
 def _takes_a_drain(node: Node) -> bool:
     """A drain without a reason is somebody else's."""
     return ours(node.reason) or not (node.reason or node.state.drain)
+
+
+def _takes_a_drain_and_is_idle(node: Node) -> bool:
+    return _takes_a_drain(node) and not node.state.busy
 
 
 def _is_nobodys(node: Node) -> bool:

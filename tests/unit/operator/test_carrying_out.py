@@ -255,6 +255,7 @@ OURS, HIS = "slurm-operator: NodeSet (hpc/w) scales in", "bad disk"
 GIVE_BACK = ChangeNodes(("w-0",), NodeUpdate(state="UNDRAIN"), WHY)
 RESUME = ChangeNodes(("w-0",), NodeUpdate(state="RESUME"), WHY)
 DRAIN_ONE = ChangeNodes(("w-0",), NodeUpdate(state="DRAIN", reason=OURS), WHY)
+DRAIN_IDLE = ChangeNodes(("w-0",), NodeUpdate(state="DRAIN", reason=OURS), WHY, if_idle=True)
 SAY_WHOSE = ChangeNodes(("w-0",), NodeUpdate(extra="ours"), WHY)
 FORGET = ForgetNodes(("w-0",), WHY)
 FORGET_ANY = ForgetNodes(("w-0",), WHY, whoever=True)
@@ -273,6 +274,11 @@ FORGET_ANY = ForgetNodes(("w-0",), WHY, whoever=True)
         (DRAIN_ONE, "IDLE+DRAIN", HIS, False),
         (DRAIN_ONE, "IDLE+DRAIN", "", False),
         (DRAIN_ONE, "DOWN", HIS, False),
+        (DRAIN_ONE, "MIXED", "", True),
+        (DRAIN_IDLE, "IDLE", "", True),
+        (DRAIN_IDLE, "IDLE", HIS, False),
+        (DRAIN_IDLE, "MIXED", "", False),
+        (DRAIN_IDLE, "IDLE+COMPLETING", "", False),
         (SAY_WHOSE, "IDLE+DRAIN", HIS, True),
         (FORGET, "DOWN", OURS, True),
         (FORGET, "DOWN+NOT_RESPONDING", "Not responding", True),
@@ -280,13 +286,15 @@ FORGET_ANY = ForgetNodes(("w-0",), WHY, whoever=True)
         (FORGET_ANY, "DOWN+DRAIN", HIS, True),
     ],
 )
-def test_an_administrator_who_was_faster_than_what_we_saw_is_respected(
+def test_whoever_was_faster_than_what_we_saw_is_respected_and_only_what_was_done_is_told(
     action: Action, state: str, reason: str, done: bool
 ) -> None:
     slurm = Slurm(Seen({"w-0": Node(name="w-0", state=NodeState.parse(state), reason=reason)}))
 
-    assert carried(slurm, action).failures == []
-    assert bool(slurm.asked) == done
+    result = carried(slurm, action)
+
+    assert result.failures == []
+    assert (bool(slurm.asked), bool(result.told)) == (done, done)
 
 
 def test_of_many_nodes_at_once_those_of_others_are_left_out() -> None:

@@ -32,6 +32,9 @@ class Outcome:
     """By the name of a pod: why it is to go, as soon as no job can be in it."""
     drain: Mapping[str, Reason] = field(default_factory=lambda: NONE)
     """By the name of a pod: why no new job is to start there. Whoever is to leave is drained."""
+    if_idle: frozenset[str] = frozenset()
+    """Of those to leave, who was chosen before others since no job was there: if one has come, the
+    choice is made anew."""
     make: tuple[Identity, ...] = ()
     """The workers to make."""
     waits: tuple[Reason, ...] = ()
@@ -48,6 +51,7 @@ class Outcome:
             actions=self.actions + later.actions,
             leave={**later.leave, **self.leave},
             drain={**later.drain, **self.drain},
+            if_idle=self.if_idle | later.if_idle,
             make=self.make + later.make,
             waits=self.waits + later.waits,
             faults=self.faults + later.faults,

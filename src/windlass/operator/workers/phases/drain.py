@@ -16,6 +16,8 @@ from windlass.values.reason import Reason
 
 GIVEN_BACK: Final = Reason("Undrain", "the cause of its drain is over")
 BACK: Final = Reason("Resume", "its pod runs again")
+AGAIN: Final = 2.0
+"""Seconds until it is chosen anew where a job kept a worker: it may be over before it is seen."""
 
 
 def drain(course: Pass) -> Outcome:
@@ -23,14 +25,16 @@ def drain(course: Pass) -> Outcome:
         return NOTHING
     wanted = {**course.found.drain, **course.found.leave}
     workers = [each for each in course.workers if not (going(each.pod) or finished(each.pod))]
+    drains = tuple(_drains(_pairs(workers, wanted), course.found.if_idle))
     return Outcome(
         actions=(
             # What is given back comes first, or an update would have more than its share.
             *_changes("UNDRAIN", GIVEN_BACK, (w for w in workers if _returns(w, wanted))),
             *_changes("RESUME", BACK, (w for w in workers if _resumes(w, wanted))),
-            *_drains(each for each in _pairs(workers, wanted)),
+            *drains,
         ),
         waits=tuple(_foreign(workers, wanted)),
+        again=AGAIN if any(each.if_idle for each in drains) else None,
     )
 
 
@@ -55,13 +59,16 @@ def _must_drain(worker: Worker, cause: Reason) -> bool:
     return not node.state.down
 
 
-def _drains(found: Iterable[tuple[Worker, Reason]]) -> Iterator[Action]:
-    """One call for each reason."""
-    alike: dict[Reason, list[str]] = {}
+def _drains(
+    found: Iterable[tuple[Worker, Reason]], if_idle: frozenset[str]
+) -> Iterator[ChangeNodes]:
+    """One call for each reason, and one for those whom a job that has come keeps."""
+    alike: dict[tuple[Reason, bool], list[str]] = {}
     for worker, cause in found:
-        alike.setdefault(cause, []).append(worker.name)
-    for cause, names in alike.items():
-        yield ChangeNodes(tuple(names), NodeUpdate(state="DRAIN", reason=reason_of(cause)), cause)
+        alike.setdefault((cause, worker.pod.metadata.name in if_idle), []).append(worker.name)
+    for (cause, only_idle), names in alike.items():
+        update = NodeUpdate(state="DRAIN", reason=reason_of(cause))
+        yield ChangeNodes(tuple(names), update, cause, only_idle)
 
 
 def _changes(state: str, why: Reason, workers: Iterable[Worker]) -> Iterator[Action]:

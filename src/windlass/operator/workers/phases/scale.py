@@ -1,5 +1,6 @@
 """As many workers as `replicas` says: the lowest free numbers are made, who loses least goes."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from windlass.api.node_set import NodeSet
@@ -19,10 +20,19 @@ def scale(course: Pass) -> Outcome:
         return NOTHING
     missing = missing_numbers(observed)
     surplus = max(0, len(course.staying) - observed.node_set.spec.replicas)
-    chosen = sorted(course.staying, key=_loses_least)[:surplus] if surplus else []
     why = of_the_set(observed.node_set, SCALE_IN, "ScaleIn")
-    leave = dict.fromkeys((each.pod.metadata.name for each in chosen), why)
-    return Outcome(leave=leave) + wanted_workers(course, missing)
+    first = sorted(course.staying, key=_loses_least) if surplus else []
+    return chosen(first, surplus, why) + wanted_workers(course, missing)
+
+
+def chosen(ranked: Sequence[Worker], number: int, why: Reason) -> Outcome:
+    """The first ones leave. Where all do, a job that comes changes nothing about who."""
+    leave = ranked[:number]
+    names = dict.fromkeys((each.pod.metadata.name for each in leave), why)
+    if len(leave) == len(ranked):
+        return Outcome(leave=names)
+    idle = frozenset(each.pod.metadata.name for each in leave if not each.busy)
+    return Outcome(leave=names, if_idle=idle)
 
 
 def of_the_set(node_set: NodeSet, why: str, code: str) -> Reason:

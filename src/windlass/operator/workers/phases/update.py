@@ -14,7 +14,7 @@ from windlass.api.node_set import NodeSet
 from windlass.operator.workers.course import NOTHING, Outcome, Pass
 from windlass.operator.workers.facts import available_in
 from windlass.operator.workers.outdated import outdated
-from windlass.operator.workers.phases.scale import of_the_set
+from windlass.operator.workers.phases.scale import chosen, of_the_set
 from windlass.operator.workers.ranking import Rank, rank
 from windlass.operator.workers.worker import Worker
 from windlass.values.reason import Reason
@@ -32,11 +32,10 @@ def update(course: Pass) -> Outcome:
         return paused(old)
     dead = [each for each in old if not available(course, each)]
     alive = sorted((each for each in old if available(course, each)), key=_loses_least)
-    taken = dead + alive[: max(0, budget(course))]
     why = of_the_set(course.observed.node_set, UPDATE, "Update")
-    leave = dict.fromkeys((each.pod.metadata.name for each in taken), why)
-    waits = (_held(course, old),) if len(taken) < len(old) else ()
-    return Outcome(leave=leave, waits=waits)
+    taken = chosen(dead, len(dead), why) + chosen(alive, max(0, budget(course)), why)
+    waits = (_held(course, old),) if len(taken.leave) < len(old) else ()
+    return taken + Outcome(waits=waits)
 
 
 def paused(old: Sequence[Worker]) -> Outcome:

@@ -1,13 +1,15 @@
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 
 from tests.unit.operator.workers.observed import node_set, pod
-from tests.unit.operator.workers.phases.courses import changes, course, draining, leaving
+from tests.unit.operator.workers.phases.courses import changes, course, draining, leaving, steps
 from windlass.kube.objects import Pod
+from windlass.operator.plan import ChangeNodes
 from windlass.operator.workers.course import NOTHING, Outcome
-from windlass.operator.workers.phases.drain import drain
+from windlass.operator.workers.phases.drain import AGAIN, drain
 from windlass.slurm.model import Node
 from windlass.values.states import NodeState
 
@@ -111,6 +113,19 @@ def test_many_are_drained_by_one_call() -> None:
     found = drain(course(node_set(replicas=4), leaving("w-1", "w-3"), pods=pods, slurm=slurm))
 
     assert [names for _, _, names in changes(found)] == [["w-1", "w-3"]]
+
+
+def test_who_was_chosen_as_idle_is_drained_by_a_call_of_its_own_and_chosen_anew_if_a_job_came() -> (
+    None
+):
+    pods = tuple(pod(ordinal) for ordinal in range(3))
+    slurm = {f"w-{n}": Node(name=f"w-{n}", state=NodeState.parse("IDLE")) for n in range(3)}
+    chosen = replace(leaving("w-0", "w-1", "w-2"), if_idle=frozenset({"w-0", "w-2"}))
+    found = drain(course(node_set(replicas=3), chosen, pods=pods, slurm=slurm))
+
+    calls = [(each.names, each.if_idle) for each in steps(found) if isinstance(each, ChangeNodes)]
+    assert calls == [(("w-0", "w-2"), True), (("w-1",), False)]
+    assert found.again == AGAIN
 
 
 def test_a_reason_of_others_is_waited_for_by_name() -> None:
