@@ -45,8 +45,12 @@ class Site:
     key: bytes = FIRST
     users: dict[str, object] = field(default_factory=dict)
     """By the token that was believed."""
+    jobs_take: float = 0.0
+    """Seconds for a look at jobs."""
 
     async def round_trip(self, message: Message) -> Response:
+        if "/jobs" in message.target:
+            await asyncio.sleep(self.jobs_take)
         token = message.headers[TOKEN_HEADER]
         claims = claims_of(token, self.key)
         if claims is not None and int(str(claims["exp"])) > self.fake.cluster.now():
@@ -217,6 +221,27 @@ def test_nobody_is_woken_for_what_jobs_take_of_a_node() -> None:
         await stage.until(lambda: (stage.nodes() or {})["a-1"].cpus_allocated == 3)
 
         assert stage.woken == []
+
+    story(body)
+
+
+def test_it_is_known_of_which_nodes_the_jobs_have_not_been_read() -> None:
+    async def body(stage: Stage) -> None:
+        def unread(node: str) -> bool:
+            seen = stage.clusters.seen(CONTROLLER)
+            assert seen is not None
+            return node in seen.unread
+
+        site = stage.slurms[URL]
+        site.jobs_take = 2.0
+        await asyncio.sleep(5)
+        site.set("a-1", "MIXED")
+        await stage.until(lambda: stage.state("a-1") == "MIXED")
+        assert (unread("a-0"), unread("a-1")) == (False, True)
+
+        took = await stage.until(lambda: not unread("a-1"))
+
+        assert took >= 2.0
 
     story(body)
 

@@ -79,6 +79,7 @@ class Link:
             self._occupancy.by_node,
             reserved.items if reserved.known else None,
             self._occupancy.by_partition,
+            self._occupancy.unread,
         )
 
     async def fresh(self) -> Seen | None:
@@ -137,7 +138,8 @@ class Link:
                 self._occupancy = Occupancy()
                 mirror.jobs.subscribe(self._job_changed)
                 mirror.nodes.subscribe(lambda change: self._ears.node(change.name), _matters)
-                mirror.nodes.subscribe(lambda _: mirror.jobs.nudge(), _work_changed)
+                mirror.nodes.subscribe(self._work_moved, _work_changed)
+                mirror.jobs.on_answer(self._jobs_read)
                 mirror.reservations.subscribe(lambda _: self._ears.everything())
                 mirror.nodes.on_staleness(self._tell_staleness)
                 mirror.jobs.on_staleness(self._tell_staleness)
@@ -151,6 +153,16 @@ class Link:
         await mirror.nodes.read.wait()
         await mirror.jobs.read.wait()
         self._tell_staleness()
+
+    def _work_moved(self, change: Change[Node]) -> None:
+        """Jobs came to a node, or left it: which, only a look at jobs can tell."""
+        if self._mirror is not None:
+            self._occupancy.unread[change.name] = self._clock.monotonic()
+            self._mirror.jobs.nudge()
+
+    def _jobs_read(self) -> None:
+        if self._mirror is not None:
+            self._occupancy.read(self._mirror.jobs.looked_at)
 
     def _job_changed(self, change: Change[Job]) -> None:
         for node in self._occupancy.take(change):

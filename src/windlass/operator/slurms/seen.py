@@ -1,6 +1,6 @@
 """What is known of one Slurm at a moment. Where Slurm does not answer there is no such thing."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from windlass.api.controller import Controller
 from windlass.slurm.model import Job, Node, Reservation
 from windlass.slurm.table import Change
+from windlass.values.clock import Seconds
 from windlass.values.hostlist import expand
 from windlass.values.malformed import Malformed
 
@@ -31,6 +32,8 @@ class Seen:
     """By name; None where they were not read."""
     queues: Mapping[str, Mapping[str, Job]] = field(default_factory=dict)
     """By the name of a partition, the jobs that name it and have not ended."""
+    unread: Container[str] = frozenset()
+    """Nodes to which jobs came, or from which they went, since jobs were last asked for."""
 
     def on(self, node: str) -> Mapping[str, Job]:
         """The jobs that hold a node, by their number."""
@@ -58,6 +61,13 @@ class Occupancy:
     def __init__(self) -> None:
         self.by_node: dict[str, dict[str, Job]] = {}
         self.by_partition: dict[str, dict[str, Job]] = {}
+        self.unread: dict[str, Seconds] = {}
+        """When a node was seen to have more jobs or fewer, until they are read."""
+
+    def read(self, asked_at: Seconds) -> None:
+        """Note that all jobs are known as they were at this moment."""
+        for node in [node for node, since in self.unread.items() if since <= asked_at]:
+            del self.unread[node]
 
     def take(self, change: Change[Job]) -> frozenset[str]:
         """Note a change of a job, and answer which nodes it concerns."""

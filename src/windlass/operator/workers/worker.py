@@ -25,11 +25,18 @@ class Worker:
     """None where Slurm does not know it; who asks must know that Slurm answers."""
     jobs: Mapping[str, Job]
     host: Host | None
+    unread: bool = False
+    """Whether jobs came to it, or left it, that have not been read yet."""
 
     @property
     def busy(self) -> bool:
         """Whether Slurm says that a job is there."""
         return bool(self.jobs) or bool(self.node and self.node.state.busy)
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a job is there, and nothing is known of it yet."""
+        return self.busy and not self.jobs and self.unread
 
     @property
     def leaving(self) -> Leaving:
@@ -61,6 +68,7 @@ def workers(observed: Observed) -> tuple[Worker, ...]:
         name = slurm_name(pod)
         node = seen.nodes.get(name) if seen else None
         jobs = seen.on(name) if seen else {}
-        return Worker(pod, name, node, jobs, observed.hosts.get(pod.spec.node_name))
+        host = observed.hosts.get(pod.spec.node_name)
+        return Worker(pod, name, node, jobs, host, seen is not None and name in seen.unread)
 
     return tuple(worker(pod) for pod in observed.pods)

@@ -118,5 +118,6 @@ def observed(of: NodeSet | None = None, **more: Any) -> Observed:
         "revisions": (kept(chosen),),
     }
     if isinstance(more.get("slurm"), dict):
-        more["slurm"] = Seen(more["slurm"], more.pop("jobs", {}))
+        unread = more.pop("unread", frozenset())
+        more["slurm"] = Seen(more["slurm"], more.pop("jobs", {}), unread=unread)
     return Observed(**{**fields, **more})

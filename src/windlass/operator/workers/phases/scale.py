@@ -1,6 +1,6 @@
 """As many workers as `replicas` says: the lowest free numbers are made, who loses least goes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from windlass.api.node_set import NodeSet
@@ -12,6 +12,8 @@ from windlass.operator.workers.worker import Worker
 from windlass.values.reason import Reason
 
 SCALE_IN: Final = "scales in"
+SOON: Final = 3.0
+"""Seconds within which jobs have been read, most likely."""
 
 
 def scale(course: Pass) -> Outcome:
@@ -26,13 +28,20 @@ def scale(course: Pass) -> Outcome:
 
 
 def chosen(ranked: Sequence[Worker], number: int, why: Reason) -> Outcome:
-    """The first ones leave. Where all do, a job that comes changes nothing about who."""
-    leave = ranked[:number]
-    names = dict.fromkeys((each.pod.metadata.name for each in leave), why)
-    if len(leave) == len(ranked):
-        return Outcome(leave=names)
-    idle = frozenset(each.pod.metadata.name for each in leave if not each.busy)
-    return Outcome(leave=names, if_idle=idle)
+    """The first ones leave. Unless all do, none is taken for idle that has got a job meanwhile, and
+    of those with jobs nobody is chosen before it is known when each of these jobs ends."""
+    first = ranked[:number]
+    if len(first) == len(ranked):
+        return Outcome(leave=_for(why, first))
+    blind = any(each.in_doubt for each in ranked)
+    leave = [each for each in first if not (blind and each.busy) or each.drained_by_us]
+    idle = frozenset(_for(why, (each for each in leave if not each.busy)))
+    again = SOON if len(leave) < len(first) else None
+    return Outcome(leave=_for(why, leave), if_idle=idle, again=again)
+
+
+def _for(why: Reason, workers: Iterable[Worker]) -> dict[str, Reason]:
+    return {each.pod.metadata.name: why for each in workers}
 
 
 def of_the_set(node_set: NodeSet, why: str, code: str) -> Reason:
