@@ -95,11 +95,12 @@ def none(crew: Crew) -> Iterator[Crew]:
 
 @pytest.fixture
 def two(crew: Crew) -> Iterator[Crew]:
-    """Two idle workers before each story, worker-0 and worker-1, and no job after it."""
+    """Two idle and ready workers before each story, worker-0 and worker-1, and no job after it."""
     if set(crew.workers()) != {"worker-0", "worker-1"}:
         empty(crew)
     crew.scale(2)
     until(lambda: set(crew.workers()) == {"worker-0", "worker-1"}, "there are two workers", 120)
     crew.wait_idle(2)
+    until(lambda: crew.available() == 2, "both are ready", 60)
     yield crew
     crew.slurm("scancel", "--me")

@@ -46,6 +46,13 @@ class Crew(Operated):
     def host_of(self, worker: str) -> str:
         return str(self.get("pod", worker)["spec"]["nodeName"])
 
+    def available(self) -> int:
+        """How many workers of the present generation are ready, by the status of their set."""
+        found = self.get("nodeset", "worker") or {}
+        status = found.get("status") or {}
+        current = status.get("observedGeneration") == found["metadata"]["generation"]
+        return int(status.get("availableReplicas", 0)) if current else 0
+
     def waits_for(self) -> str:
         found = self.condition("nodeset", "worker", "Progressing")
         return str(found["message"]) if found else ""
