@@ -10,7 +10,7 @@ from typing import Final
 
 from windlass.bridge import words
 from windlass.bridge.devices import DeviceMap
-from windlass.bridge.external import External, external, line
+from windlass.bridge.external import External, external
 from windlass.bridge.names import names
 from windlass.bridge.neighbours import Neighbourhood
 from windlass.bridge.slices import NOTHING
@@ -40,11 +40,16 @@ class NodeRules:
     partition: str = ""
     """Whose feature a node has that names no partitions."""
 
+    @property
+    def mark(self) -> str:
+        """The comment of the nodes that are ours."""
+        return COMMENT + self.cluster
+
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    create: tuple[str, ...] = ()
-    """Lines, one call each."""
+    create: tuple[tuple[External, ...], ...] = ()
+    """Nodes alike, one call each; and one to mark them as ours, since their line cannot."""
     update: tuple[tuple[str, NodeUpdate], ...] = ()
     forget: tuple[str, ...] = ()
 
@@ -83,7 +88,7 @@ def decide(
             forget.append(node.name)
         elif not node.state.drain:
             update.append((node.name, NodeUpdate(state="DRAIN", reason=GOES)))
-    return NodePlan(tuple(_lines(create)), tuple(update), tuple(forget))
+    return NodePlan(tuple(_alike(create)), tuple(update), tuple(forget))
 
 
 def _with_partition(found: External | None, host: Node, rules: NodeRules) -> External | None:
@@ -108,9 +113,8 @@ def ailment(host: Node, rules: NodeRules) -> str:
 def _changes(
     wanted: External, node: model.Node, ill: str, rules: NodeRules
 ) -> Iterator[NodeUpdate]:
-    mark = COMMENT + rules.cluster
-    if node.comment != mark:
-        yield NodeUpdate(comment=mark)
+    if node.comment != rules.mark:
+        yield NodeUpdate(comment=rules.mark)
     if set(wanted.features) != set(node.features):
         features = wanted.features or NO_FEATURE
         yield NodeUpdate(features=features, active_features=features)
@@ -137,7 +141,7 @@ def _is_ours(node: model.Node, rules: NodeRules, *, labelled: bool = False) -> b
     if not node.state.external:
         return False
     if node.comment.startswith(COMMENT):
-        return node.comment == COMMENT + rules.cluster
+        return node.comment == rules.mark
     return labelled
 
 
@@ -149,13 +153,12 @@ def _left_behind(
             yield node
 
 
-def _lines(several: Iterable[External]) -> Iterator[str]:
+def _alike(several: Iterable[External]) -> Iterator[tuple[External, ...]]:
     """One call for all of a shape; slurmctld takes devices for the first node of a call only."""
     shapes: dict[tuple[object, ...], list[External]] = {}
     for each in several:
         if each.gres:
-            yield each.line
+            yield (each,)
         else:
             shapes.setdefault(each.shape, []).append(each)
-    for alike in shapes.values():
-        yield line(tuple(alike))
+    yield from map(tuple, shapes.values())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeVar
 
+from windlass.bridge.external import External, line
 from windlass.bridge.feasible import Feasible
 from windlass.bridge.ledger import Ledger
 from windlass.bridge.link import Link
@@ -25,6 +26,7 @@ from windlass.slurm import requests
 from windlass.slurm.call import Request
 from windlass.slurm.errors import Absent, Busy, Errno, Refused, SlurmError
 from windlass.slurm.model import Node
+from windlass.slurm.specs import NodeUpdate
 from windlass.slurm.writes import NodeWriter, batches
 from windlass.values.hostlist import fold
 from windlass.values.key import Key
@@ -59,12 +61,11 @@ class NodeRoom:
             return Requeue.never()
         plan = decide(self._world.nodes, seen.nodes, self._rules, self._there())
         failures: list[SlurmError] = []
-        for line in plan.create:
-            failures += await self._create(line)
-        made, _places = batches(plan.update)
-        for batch in made:
-            failed = await NodeWriter(self).change(batch.names, batch.update)
-            failures += [each for each in failed.values() if not isinstance(each, Absent)]
+        for alike in plan.create:
+            failures += await self._create(alike)
+        changes, _places = batches(plan.update)
+        for batch in changes:
+            failures += await self._change(batch.names, batch.update)
         failures += await self._forget(plan.forget, seen.nodes)
         if self._rules.taint:
             await self._taint(seen.nodes)
@@ -97,16 +98,22 @@ class NodeRoom:
         """For the writer of nodes."""
         return await self._link.write(request)
 
-    async def _create(self, line: str) -> list[SlurmError]:
+    async def _create(self, alike: tuple[External, ...]) -> list[SlurmError]:
+        """They are marked at once: unmarked, they would be nobody's if their label went."""
         try:
-            await self._link.write(requests.create_nodes(line))
+            await self._link.write(requests.create_nodes(line(alike)))
         except Refused as error:
             if error.errno == Errno.ESLURM_NODE_ALREADY_EXISTS:
                 return []  # the mirror will show it
             return [error]
         except SlurmError as error:
             return [error]
-        return []
+        mark = NodeUpdate(comment=self._rules.mark)
+        return await self._change(tuple(each.name for each in alike), mark)
+
+    async def _change(self, names: tuple[str, ...], update: NodeUpdate) -> list[SlurmError]:
+        failed = await NodeWriter(self).change(names, update)
+        return [each for each in failed.values() if not isinstance(each, Absent)]
 
     async def _forget(self, names: tuple[str, ...], known: Mapping[str, Node]) -> list[SlurmError]:
         """A node that got a job by then is refused by Slurm, and stays until that has ended."""

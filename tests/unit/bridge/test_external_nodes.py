@@ -9,7 +9,7 @@ import pytest
 from tests.unit.bridge.staging import Stage, play
 from windlass.bridge import words
 from windlass.bridge.devices import DEFAULT, DeviceMap
-from windlass.bridge.external import external
+from windlass.bridge.external import external, line
 from windlass.bridge.node_plan import COMMENT, NodeRules, decide
 from windlass.kube import kinds, requests
 from windlass.kube.objects import Node
@@ -46,7 +46,7 @@ def known(state: str = "IDLE+EXTERNAL", **given: Any) -> model.Node:
 
 
 @pytest.mark.parametrize(
-    ("given", "line"),
+    ("given", "told"),
     [
         (
             {},
@@ -73,10 +73,10 @@ def known(state: str = "IDLE+EXTERNAL", **given: Any) -> model.Node:
         ),
     ],
 )
-def test_a_node_is_told_as_it_is(given: dict[str, Any], line: str) -> None:
+def test_a_node_is_told_as_it_is(given: dict[str, Any], told: str) -> None:
     found = external(host(**given), DEFAULT)
     assert found is not None
-    assert found.line == line
+    assert found.line == told
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,10 @@ def test_nodes_alike_are_made_by_one_call_and_those_with_devices_one_by_one() ->
         host("g2", amounts=gpus),
     ]
     plan = decide(hosts, {}, RULES)
-    names = [line.split()[0] for line in plan.create]
+    lines = [line(alike) for alike in plan.create]
+    names = [each.split()[0] for each in lines]
     assert names == ["NodeName=g1", "NodeName=g2", "NodeName=n1,n2"]
-    assert "NodeAddr=10.0.0.1,10.0.0.2" in plan.create[-1]
+    assert "NodeAddr=10.0.0.1,10.0.0.2" in lines[-1]
 
 
 @pytest.mark.parametrize(
@@ -132,8 +133,8 @@ def test_a_node_that_names_no_partitions_is_in_that_of_the_bridge(
     annotations: dict[str, str] | None, feature: str
 ) -> None:
     rules = replace(RULES, partition="pods,more")
-    (line,) = decide([host(annotations=annotations)], {}, rules).create
-    assert line.partition("State=EXTERNAL")[2].strip() == feature
+    (alike,) = decide([host(annotations=annotations)], {}, rules).create
+    assert line(alike).partition("State=EXTERNAL")[2].strip() == feature
 
 
 DRAIN = "slurm-bridge: cordoned in Kubernetes"
@@ -259,6 +260,17 @@ def test_a_labelled_node_comes_takes_pods_and_goes_when_they_have() -> None:
 
     stage = play(story)
     assert stage.calls("POST /new/node/") == 1
+
+
+def test_a_node_whose_label_is_taken_away_as_soon_as_it_is_there_goes() -> None:
+    async def story(stage: Stage) -> None:
+        await _add(stage, "n1")
+        await stage.until(lambda: "n1" in stage.slurm.cluster.nodes)
+        bare = {"metadata": {"labels": {words.EXTERNAL_NODE: None}}}
+        await stage.kube.send(requests.merge_patch(kinds.NODE, Key("", "n1"), bare, Document))
+        await stage.until(lambda: "n1" not in stage.slurm.cluster.nodes)
+
+    play(story)
 
 
 def test_a_node_that_has_grown_is_made_anew_once_it_is_free() -> None:
