@@ -11,7 +11,7 @@ from tests.unit.bridge.test_external_nodes import AMOUNTS, host
 from tests.unit.bridge.test_slices import GPU, cpu, published
 from windlass.bridge.devices import DEFAULT, DeviceMap
 from windlass.bridge.dra import DeviceClaim, claim
-from windlass.bridge.external import external
+from windlass.bridge.external import external, line
 from windlass.bridge.gang import Member
 from windlass.bridge.resources import assess
 from windlass.bridge.sharing import share
@@ -46,7 +46,7 @@ def test_devices_of_several_kinds_can_be_told_under_another_name_than_gpu(world:
     kinds = {"nvidia.com/mig-1g.5gb": "4", "nvidia.com/mig-2g.10gb": "2"}
     told = external(host("mig-1", amounts={**AMOUNTS, **kinds}), MIG)
     assert told is not None
-    world.send(requests.create_nodes(told.line))
+    world.send(requests.create_nodes(line((told,))))
     assert told.same_hardware(world.send(requests.node("mig-1")))
     number = _submit(world, "gres/mig:2g.10gb:2", 1)
     assert world.send(requests.job(number)).nodes == "mig-1"
@@ -73,7 +73,7 @@ def test_two_pods_get_the_devices_and_cpus_of_their_jobs(world: World) -> None:
     told = external(host("dra-1", amounts={**AMOUNTS, "cpu": "8"}), DEFAULT, {}, THERE)
     assert told is not None
     assert (told.cpus, told.threads) == (8, 2)
-    world.send(requests.create_nodes(told.line))
+    world.send(requests.create_nodes(line((told,))))
     assert told.same_hardware(world.send(requests.node("dra-1")))
     given: list[str] = []
     for name in ("a", "b"):

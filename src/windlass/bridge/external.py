@@ -43,10 +43,6 @@ class External:
         """Nodes of one shape are made by one call."""
         return (self.cpus, self.threads, self.memory, self.gres, self.features, self.topology)
 
-    @property
-    def line(self) -> str:
-        return line((self,))
-
     def same_hardware(self, node: model.Node) -> bool:
         """What can only be changed by making the node anew."""
         return (self.cpus, self.memory, self.address, _counts(self.gres)) == (

@@ -76,7 +76,7 @@ def known(state: str = "IDLE+EXTERNAL", **given: Any) -> model.Node:
 def test_a_node_is_told_as_it_is(given: dict[str, Any], told: str) -> None:
     found = external(host(**given), DEFAULT)
     assert found is not None
-    assert found.line == told
+    assert line((found,)) == told
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_only_devices_that_slurm_can_be_told_together_are_told(
     found = external(host(amounts={**AMOUNTS, **amounts}), devices)
     assert found is not None
     assert [str(one) for one in found.gres] == told
-    assert found.line.count("GresConf") == sum(one.startswith("gpu") for one in told)
+    assert line((found,)).count("GresConf") == sum(one.startswith("gpu") for one in told)
 
 
 @pytest.mark.parametrize("given", [{"labels": {}}, {"amounts": {}}, {"address": ""}])
