@@ -100,10 +100,11 @@ class Stage:
         while True:
             try:
                 async with asyncio.timeout(0.05):
-                    await self.reconciler.reconcile(await self.queues[kinds.CONTROLLER].take())
-                    self.queues[kinds.CONTROLLER].done(SLURM)
+                    key = await self.queues[kinds.CONTROLLER].take()
             except TimeoutError:
                 return
+            await self.reconciler.reconcile(key)
+            self.queues[kinds.CONTROLLER].done(key)
 
     async def execute(self, subject: Subject, *actions: Action) -> None:
         failures = await self.executor.carry_out(subject, Plan(actions))
